@@ -1,0 +1,76 @@
+"""Canonical JSON (RFC 8785): one byte string for each value.
+
+`rfc8785` is right for every value and takes about 40 µs for an envelope; `orjson` takes
+under one. The two write the same bytes unless a member name lies beyond the Basic
+Multilingual Plane (they sort it differently) or a number is spelled differently by
+ECMAScript (`1.0`, `-0.0`, `1e16`). A walk over the value finds those and sends it the slow
+way; a property test holds the two to each other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from pamctl.errors import InvalidObject
+from pamctl.limits import DEPTH_MAX, INTEGER_MAX
+
+_SORTED = orjson.OPT_SORT_KEYS
+# Floats in this range, that are not whole, are spelled in plain decimal by both.
+_PLAIN_FLOAT_MIN, _PLAIN_FLOAT_MAX = 1e-4, 1e15
+
+
+def canonical(value: Any) -> bytes:
+    """The RFC 8785 bytes of `value`, without a newline.
+
+    `value` is made of dict, list, str, int, float, bool and None. Raises InvalidObject for
+    anything that I-JSON cannot carry: other types, NaN and infinities, integers outside
+    ±(2^53-1), lone surrogates, member names that are no strings, and nesting beyond
+    limits.DEPTH_MAX.
+    """
+    plain = _is_plain(value, DEPTH_MAX)
+    if not plain:
+        import rfc8785
+
+        try:
+            return rfc8785.dumps(value)
+        except (rfc8785.CanonicalizationError, UnicodeError) as cause:
+            raise InvalidObject(f"not a JSON value that I-JSON can carry: {cause}") from cause
+    try:
+        return orjson.dumps(value, option=_SORTED)
+    except orjson.JSONEncodeError as cause:
+        raise InvalidObject(f"not a JSON value that I-JSON can carry: {cause}") from cause
+
+
+def _is_plain(value: Any, depth: int) -> bool:
+    """Whether orjson writes `value` as RFC 8785 does; refuses what neither may write."""
+    kind = type(value)
+    if kind is str or value is None or kind is bool:
+        return True
+    if kind is int:
+        if -INTEGER_MAX <= value <= INTEGER_MAX:
+            return True
+        raise InvalidObject(f"the integer {value} is outside ±(2^53-1); send it as a string")
+    if kind is float:
+        if value != value or value in (float("inf"), float("-inf")):
+            raise InvalidObject(f"{value} is not a JSON number")
+        return _PLAIN_FLOAT_MIN < abs(value) < _PLAIN_FLOAT_MAX and value != int(value)
+    if depth == 0:
+        raise InvalidObject(f"nested deeper than {DEPTH_MAX} levels (limits.DEPTH_MAX)")
+    plain = True
+    if kind is dict:
+        for name, member in value.items():
+            if type(name) is not str:
+                raise InvalidObject(f"the member name {name!r} is not a string")
+            if not name.isascii() and max(name) > "\uffff":
+                plain = False
+            if type(member) is not str and not _is_plain(member, depth - 1):
+                plain = False
+        return plain
+    if kind is list:
+        for member in value:
+            if type(member) is not str and not _is_plain(member, depth - 1):
+                plain = False
+        return plain
+    raise InvalidObject(f"a {kind.__name__} is not a JSON value")

@@ -1,0 +1,52 @@
+"""Every bound, with its reason. A request beyond a bound is refused with the bound's name."""
+
+from __future__ import annotations
+
+INTEGER_MAX = 2**53 - 1
+"""Largest integer that every JSON reader keeps exactly (RFC 7493 §2.2)."""
+
+DEPTH_MAX = 128
+"""Nesting of a JSON value. Deep enough for any document a person wrote; far below the
+depth at which a recursive reader, ours or another's, runs out of stack."""
+
+DOCUMENT_BYTES_MAX = 16 * 1024 * 1024
+"""One JSON document: an input, a version, a ledger line. A reader can hold one in memory
+without thinking, and a hostile store cannot make it hold more."""
+
+CONTENT_BYTES_MAX = 8 * 1024 * 1024
+"""Canonical content of one version. Leaves room for the rest of the envelope, and for a
+patch that rewrites all of it, within DOCUMENT_BYTES_MAX."""
+
+IDENTIFIER_CHARS_MAX = 512
+"""An identifier fits a command line, a file system and an index key."""
+
+IDEMPOTENCY_KEY_CHARS_MAX = 256
+"""A key is an identifier chosen by a caller, not a place to keep data."""
+
+TEXT_CHARS_MAX = 4096
+"""Free text that is metadata: an activity, a policy basis, a source reference."""
+
+PAGE_ITEMS_MAX = 1000
+"""Items of one page, so that an answer stays in memory; cursors give the rest."""
+
+PAGE_ITEMS_DEFAULT = 50
+
+GROUP_OPERATIONS_MAX = 4096
+"""Operations that a batch commits together. The fsyncs of a commit are paid once for a
+group, so beyond a few thousand a larger group gains nothing and costs memory."""
+
+GROUP_BYTES_MAX = 32 * 1024 * 1024
+"""Input bytes that a batch commits together; bounds its memory whatever the operations are."""
+
+LOCK_WAIT_SEC = 10.0
+"""How long a writer waits for a scope before it answers service_unavailable. A commit takes
+milliseconds; a group of the largest size takes about a second."""
+
+SLUG_CHARS_MAX = 40
+"""The readable part of a scope's folder name; the rest of the name makes it unique."""
+
+PROJECTION_ENTRIES_MAX = 65535
+"""Delivered entries of one Memory Projection Record, as in the record's published schema."""
+
+PROJECTION_BYTES_MAX = 256 * 1024 * 1024
+"""One projection and each of its materials: well past any model's context window."""
