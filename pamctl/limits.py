@@ -20,6 +20,9 @@ patch that rewrites all of it, within DOCUMENT_BYTES_MAX."""
 IDENTIFIER_CHARS_MAX = 512
 """An identifier fits a command line, a file system and an index key."""
 
+TIMESTAMP_CHARS_MAX = 64
+"""A timestamp with more than thirty fractional digits is not a measurement."""
+
 IDEMPOTENCY_KEY_CHARS_MAX = 256
 """A key is an identifier chosen by a caller, not a place to keep data."""
 
@@ -50,3 +53,6 @@ PROJECTION_ENTRIES_MAX = 65535
 
 PROJECTION_BYTES_MAX = 256 * 1024 * 1024
 """One projection and each of its materials: well past any model's context window."""
+
+PROJECTION_RECORD_BYTES_MAX = 32 * 1024 * 1024
+"""The JSON of one record: 65,535 entries take 22 MB in canonical form."""

@@ -19,6 +19,8 @@ from pamctl.limits import DEPTH_MAX, INTEGER_MAX
 _SORTED = orjson.OPT_SORT_KEYS
 # Floats in this range, that are not whole, are spelled in plain decimal by both.
 _PLAIN_FLOAT_MIN, _PLAIN_FLOAT_MAX = 1e-4, 1e15
+# From here on RFC 8785 spells whole numbers with an exponent.
+_EXPONENT_MIN = 1e21
 
 
 def canonical(value: Any) -> bytes:
@@ -26,21 +28,38 @@ def canonical(value: Any) -> bytes:
 
     `value` is made of dict, list, str, int, float, bool and None. Raises InvalidObject for
     anything that I-JSON cannot carry: other types, NaN and infinities, integers outside
-    ±(2^53-1), lone surrogates, member names that are no strings, and nesting beyond
-    limits.DEPTH_MAX.
+    ±(2^53-1) and floats that are spelled as such, lone surrogates, member names that are no
+    strings, and nesting beyond limits.DEPTH_MAX.
     """
-    plain = _is_plain(value, DEPTH_MAX)
-    if not plain:
-        import rfc8785
+    if is_plain(value):
+        return canonical_plain(value)
+    import rfc8785
 
-        try:
-            return rfc8785.dumps(value)
-        except (rfc8785.CanonicalizationError, UnicodeError) as cause:
-            raise InvalidObject(f"not a JSON value that I-JSON can carry: {cause}") from cause
+    try:
+        return rfc8785.dumps(value)
+    except (rfc8785.CanonicalizationError, UnicodeError) as cause:
+        raise _unspeakable(cause) from cause
+
+
+def is_plain(value: Any) -> bool:
+    """Whether `canonical_plain` writes `value` as RFC 8785 does.
+
+    Refuses what neither may write, as `canonical` does, lone surrogates excepted.
+    """
+    return _is_plain(value, DEPTH_MAX)
+
+
+def canonical_plain(value: Any) -> bytes:
+    """The RFC 8785 bytes of a value that `is_plain`, or that was put together here from
+    such values, short integers and names in ASCII. Saves the second look at it."""
     try:
         return orjson.dumps(value, option=_SORTED)
     except orjson.JSONEncodeError as cause:
-        raise InvalidObject(f"not a JSON value that I-JSON can carry: {cause}") from cause
+        raise _unspeakable(cause) from cause
+
+
+def _unspeakable(cause: Exception) -> InvalidObject:
+    return InvalidObject(f"not a JSON value that I-JSON can carry: {cause}")
 
 
 def _is_plain(value: Any, depth: int) -> bool:
@@ -55,7 +74,10 @@ def _is_plain(value: Any, depth: int) -> bool:
     if kind is float:
         if value != value or value in (float("inf"), float("-inf")):
             raise InvalidObject(f"{value} is not a JSON number")
-        return _PLAIN_FLOAT_MIN < abs(value) < _PLAIN_FLOAT_MAX and value != int(value)
+        if INTEGER_MAX < abs(value) < _EXPONENT_MIN:
+            # Canonical JSON spells it as an integer, which no strict reader would take back.
+            raise InvalidObject(f"the number {value} is outside ±(2^53-1); send it as a string")
+        return bool(_PLAIN_FLOAT_MIN < abs(value) < _PLAIN_FLOAT_MAX and value != int(value))
     if depth == 0:
         raise InvalidObject(f"nested deeper than {DEPTH_MAX} levels (limits.DEPTH_MAX)")
     plain = True

@@ -94,9 +94,12 @@ def _members(pairs: list[tuple[str, Any]]) -> Any:
     members = dict(pairs)
     if len(members) == len(pairs):
         return members
-    names = [name for name, _ in pairs]
-    twice = next(name for name in names if names.count(name) > 1)
-    return _Fault(f"has the member {twice!r} twice", "keep one of the two")
+    seen: set[str] = set()
+    for name, _ in pairs:
+        if name in seen:
+            break
+        seen.add(name)
+    return _Fault(f"has the member {name[:80]!r} twice", "keep one of the two")
 
 
 def _integer(digits: str) -> Any:

@@ -14,6 +14,8 @@ _RFC3339 = re.compile(
     r"(?:([Zz])|([+-])(\d{2}):(\d{2}))\Z",
     re.ASCII,
 )
+# What services write, this one among them; `instant` is on the path of every version.
+_PLAIN_UTC = re.compile(r"\d{4}-\d{2}-\d{2}T(?:[01]\d|2[0-3]):\d{2}:[0-5]\d(?:\.\d+)?Z\Z", re.ASCII)
 _EPOCH = datetime(1970, 1, 1)
 
 
@@ -24,6 +26,9 @@ def instant(text: str) -> str:
     included: `instant("…00.12+02:00") < instant("…01Z")` compares what happened first.
     Raises ValueError for anything but an RFC 3339 timestamp with an offset.
     """
+    if _PLAIN_UTC.match(text) is not None:
+        datetime.fromisoformat(text[:19])
+        return text[:19] if len(text) == 20 else text[:-1].rstrip("0").rstrip(".")
     match = _RFC3339.match(text)
     if match is None:
         raise ValueError("not an RFC 3339 timestamp with an offset, such as 2026-07-29T17:00:00Z")
