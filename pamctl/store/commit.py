@@ -1,0 +1,218 @@
+"""The one path by which anything is committed, with its one commit point.
+
+1. The scope's lock is held for as long as the `ScopeWriter` is open.
+2. What a dead writer left is set aside (`recover`).
+3. The caller brings its index to the ledger's head and decides.
+4. Versions become durable: one as a file, many as a pack.
+5. All ledger entries are appended with one write and one fsync. **That is the commit.**
+
+So one operation or a million cost the same handful of fsyncs, and a request, its event and
+its idempotency record are there together or not at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from pamctl.encoding.canonical import canonical, canonical_plain
+from pamctl.encoding.digests import sha256_digest, sha256_hex
+from pamctl.errors import InternalError, InvalidRequest, ServiceUnavailable
+from pamctl.limits import DOCUMENT_BYTES_MAX, LOCK_WAIT_SEC
+from pamctl.store import files, recovery
+from pamctl.store.layout import ScopeLayout
+from pamctl.store.lock import exclusive
+from pamctl.store.records import Entry, Position, StoredVersion, Transaction
+from pamctl.store.versions import version_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class NewVersion:
+    """A version that is to be committed: its bytes, and their address."""
+
+    envelope: Mapping[str, Any]
+    data: bytes
+    address: str
+
+    @classmethod
+    def seal(cls, envelope: Mapping[str, Any], salt: bytes, *, plain: bool = False) -> NewVersion:
+        """Fix the bytes of a version, and with them its address."""
+        data = version_bytes(envelope, salt, plain=plain)
+        return cls(envelope, data, sha256_digest(data))
+
+
+@dataclass(frozen=True, slots=True)
+class NewEntry:
+    """A ledger entry that is to be committed, and the version that its event commits."""
+
+    kind: str
+    body: Mapping[str, Any]
+    version: NewVersion | None = None
+
+
+NewTransaction = Sequence[NewEntry]
+
+# Their bodies hold strings and short integers under names of ours, whatever a caller says.
+_PLAIN_KINDS = frozenset(("event", "idempotency", "pack"))
+
+
+class ScopeWriter:
+    """Holds a scope's lock and commits to its ledger; a context manager.
+
+    After an error that leaves it open what the device holds, it refuses all further work:
+    a new writer starts from what is there. Without `wait`, a lock that another process
+    holds is ServiceUnavailable at once.
+    """
+
+    def __init__(self, layout: ScopeLayout, quarantine: Path, *, wait: bool = True) -> None:
+        self._layout = layout
+        self._quarantine = quarantine
+        self._held = contextlib.ExitStack()
+        self._wait_sec = LOCK_WAIT_SEC if wait else 0.0
+        self._poisoned = False
+
+    def __enter__(self) -> ScopeWriter:
+        self._held.enter_context(exclusive(self._layout.lock, wait_sec=self._wait_sec))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._held.close()
+
+    def recover(self, end: Position) -> list[str]:
+        """Set aside what a dead writer left. `end` is the ledger's last complete position.
+
+        Returns sentences for the user, none when all was well.
+        """
+        self._ensure_folders()
+        notices = []
+        if os.stat(self._layout.ledger).st_size != end.offset:
+            notices.append(recovery.set_aside_torn_tail(self._layout, self._quarantine, end))
+        notices.append(recovery.set_aside_staged_files(self._layout, self._quarantine))
+        return [notice for notice in notices if notice is not None]
+
+    def _ensure_folders(self) -> None:
+        """Folders that are empty do not survive git; a clone gets them back here."""
+        if not self._layout.staging.is_dir():
+            for folder in (self._layout.versions, self._layout.packs, self._layout.staging):
+                files.ensure_directory(folder)
+
+    def commit(self, base: Position, transactions: Sequence[NewTransaction]) -> list[Transaction]:
+        """Commit transactions behind `base`, the ledger's head. All of them, or none.
+
+        Returns them as a reader would find them, for the index. Raises ServiceUnavailable
+        when the device refuses; what was not acknowledged is then gone, or will be set
+        aside by the next writer.
+        """
+        if self._poisoned:
+            raise ServiceUnavailable(
+                "an earlier write failed, and this writer no longer knows what the device holds",
+                hint="open the store again",
+            )
+        versions = [
+            entry.version for group in transactions for entry in group if entry.version is not None
+        ]
+        try:
+            stored, pack = self._store_versions(versions)
+            if pack is not None:
+                transactions = [[pack], *transactions]
+            data, committed = _lines(base, transactions, stored)
+            files.append_durably(self._layout.ledger, data, base.offset)
+        except BaseException:
+            self._poisoned = True
+            raise
+        return committed
+
+    def _store_versions(
+        self, versions: Sequence[NewVersion]
+    ) -> tuple[dict[str, StoredVersion], NewEntry | None]:
+        """Make versions durable; where they are, and the entry that announces their pack."""
+        if not versions:
+            return {}, None
+        if len(versions) == 1:
+            (version,) = versions
+            path = self._layout.version_file(version.address)
+            files.ensure_directory(path.parent)
+            files.create_idempotent(path, version.data, staging=self._layout.staging)
+            place = StoredVersion(version.address, version.envelope, None, 0, len(version.data))
+            return {version.address: place}, None
+        data = b"\n".join(version.data for version in versions) + b"\n"
+        name = sha256_hex(data)
+        files.create_idempotent(self._layout.pack_file(name), data, staging=self._layout.staging)
+        stored, offset = {}, 0
+        for version in versions:
+            length = len(version.data)
+            stored[version.address] = StoredVersion(
+                version.address, version.envelope, name, offset, length
+            )
+            offset += length + 1
+        return stored, NewEntry("pack", {"name": name, "versions": len(versions)})
+
+
+def first_ledger(transactions: Sequence[NewTransaction]) -> bytes:
+    """The bytes of a ledger that holds just these transactions, which commit no versions."""
+    data, _ = _lines(Position(), transactions, {})
+    return data
+
+
+def _lines(
+    base: Position, transactions: Sequence[NewTransaction], stored: Mapping[str, StoredVersion]
+) -> tuple[bytes, list[Transaction]]:
+    """The ledger lines of transactions behind `base`, chained, and their reading."""
+    lines: list[bytes] = []
+    committed: list[Transaction] = []
+    place = base
+    for group in transactions:
+        tx, of = place.entries + 1, len(group)
+        entries: list[Entry] = []
+        versions: dict[str, StoredVersion] = {}
+        for i, new in enumerate(group, 1):
+            line, entry = _line(place, tx, i, of, new)
+            lines.append(line)
+            entries.append(entry)
+            if entry.version is not None:
+                versions[entry.version] = stored[entry.version]
+            place = Position(
+                offset=place.offset + len(line) + 1,
+                entries=entry.n,
+                sequence=place.sequence + (new.kind == "event"),
+                head=sha256_hex(line),
+                head_bytes=len(line) + 1,
+            )
+        committed.append(Transaction(tuple(entries), versions, place))
+    lines.append(b"")
+    return b"\n".join(lines), committed
+
+
+def _line(place: Position, tx: int, i: int, of: int, new: NewEntry) -> tuple[bytes, Entry]:
+    n = place.entries + 1
+    value: dict[str, Any] = {
+        "n": n,
+        "tx": tx,
+        "i": i,
+        "of": of,
+        "kind": new.kind,
+        "prev": place.head,
+        "body": new.body,
+    }
+    address = None
+    if new.version is not None:
+        address = value["version"] = new.version.address
+    line = canonical_plain(value) if new.kind in _PLAIN_KINDS else canonical(value)
+    if b"\n" in line:
+        raise InternalError("a ledger entry would have spanned two lines; nothing was written")
+    if len(line) > DOCUMENT_BYTES_MAX:
+        raise InvalidRequest(
+            f"a ledger entry would have taken {len(line)} bytes; at most {DOCUMENT_BYTES_MAX} "
+            "can be read back (limits.DOCUMENT_BYTES_MAX)"
+        )
+    return line, Entry(n, tx, new.kind, new.body, address, place.offset, len(line))

@@ -1,0 +1,238 @@
+"""Durable writes. The only module that calls fsync, rename, link or truncate.
+
+What is durable when a function returns is in its docstring. An fsync that failed is never
+tried again: the kernel may have dropped the pages and would report success (Linux does).
+Nothing here can promise more than the device keeps: disks that acknowledge a flush they
+did not do, and network file systems without fsync, lose what they said they had.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
+from pathlib import Path
+from shutil import rmtree
+from typing import TypeVar
+
+from pamctl.errors import PamError, ServiceUnavailable
+
+_serial = count()
+_Made = TypeVar("_Made")
+
+
+def create_new(path: Path, data: bytes, *, mode: int = 0o644, staging: Path | None = None) -> None:
+    """Make a file that did not exist. When this returns, its bytes and its name are durable.
+
+    The name is never visible with other bytes or with a part of them. Raises
+    FileExistsError, having changed nothing, when the name is taken.
+    """
+    with _staged(staging or path.parent, path.name, data, mode) as temporary:
+        os.link(temporary, path)
+        sync_directory(path.parent)
+
+
+def create_idempotent(
+    path: Path, data: bytes, *, mode: int = 0o644, staging: Path | None = None
+) -> None:
+    """Make a file whose name is derived from its bytes. When this returns, both are durable.
+
+    It does no harm to do this twice, or in two processes at once: the bytes are the same.
+    """
+    with _staged(staging or path.parent, path.name, data, mode) as temporary:
+        os.rename(temporary, path)
+        sync_directory(path.parent)
+
+
+def replace_whole(path: Path, data: bytes, *, mode: int = 0o644) -> None:
+    """Put `data` in the place of a file, or make it. When this returns, it is durable.
+
+    Readers see the old bytes or the new ones.
+    """
+    with _staged(path.parent, path.name, data, mode) as temporary:
+        os.rename(temporary, path)
+        sync_directory(path.parent)
+
+
+def append_durably(path: Path, data: bytes, at: int) -> None:
+    """Append `data` to a file that is `at` bytes long. When this returns, it is durable.
+
+    When it cannot be made durable the file is cut back to `at`, so that no later append
+    can stand behind bytes that the device may not have. Raises ServiceUnavailable then.
+    The caller must hold the lock that makes it the file's only writer.
+    """
+    with _explained(path):
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            try:
+                _write_all(descriptor, data)
+                os.fsync(descriptor)
+            except BaseException:
+                os.ftruncate(descriptor, at)
+                raise
+        finally:
+            os.close(descriptor)
+
+
+def cut_durably(path: Path, at: int) -> None:
+    """Shorten a file to its first `at` bytes. When this returns, that is durable."""
+    with _explained(path):
+        descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            os.ftruncate(descriptor, at)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def ensure_directory(path: Path) -> None:
+    """Make a directory unless it is there. When this returns, its name is durable.
+
+    A directory that is there and empty may be the work of a process that died before its
+    name was durable, so its parent is synced again; one that holds anything was synced by
+    whoever put the first thing in.
+    """
+    try:
+        os.mkdir(path)
+    except FileExistsError:
+        with _explained(path), os.scandir(path) as entries:
+            if next(entries, None) is not None:
+                return
+    except OSError as cause:
+        raise _unavailable(path, cause) from cause
+    sync_directory(path.parent)
+
+
+def publish_directory(
+    path: Path, files: Mapping[str, bytes], *, folders: Sequence[str] = ()
+) -> None:
+    """Make a directory with these files and empty folders, whole or not at all. When this
+    returns, all of it is durable. Names may hold `/`. Raises FileExistsError when `path`
+    exists, unless it is an empty directory."""
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    with _explained(path):
+        _, building = _temporary(path.parent, path.name, os.mkdir)
+    try:
+        with _explained(path):
+            for name in folders:
+                (building / name).mkdir()
+            for name, data in files.items():
+                target = building / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                _write_new(_open_new(target, 0o644), data)
+            for folder in {
+                building,
+                *(target for target in building.rglob("*") if target.is_dir()),
+            }:
+                sync_directory(folder)
+            try:
+                os.rename(building, path)
+            except OSError as cause:
+                # Somebody else's directory, or file, got the name meanwhile.
+                if cause.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                    raise FileExistsError(
+                        errno.EEXIST, os.strerror(errno.EEXIST), str(path)
+                    ) from cause
+                raise
+    finally:
+        if building.exists():
+            rmtree(building, ignore_errors=True)
+    sync_directory(path.parent)
+
+
+def set_aside(path: Path, to: Path) -> None:
+    """Move a file or directory to the name `to`, or to one made from it when that is taken.
+    Durable when this returns."""
+    with _explained(path):
+        while os.path.lexists(to):
+            to = to.with_name(to.name + "~")
+        os.rename(path, to)
+        sync_directory(to.parent)
+        if path.parent != to.parent:
+            sync_directory(path.parent)
+
+
+def sync_directory(path: Path) -> None:
+    """Make the names in a directory durable: fsync of a file does not do that."""
+    with _explained(path):
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _staged(staging: Path, name: str, data: bytes, mode: int) -> Iterator[Path]:
+    """A durable file under a temporary name, which is gone afterwards."""
+    with _explained(staging / name):
+        descriptor, temporary = _temporary(staging, name, lambda path: _open_new(path, mode))
+    try:
+        with _explained(staging / name):
+            _write_new(descriptor, data)
+            yield temporary
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+
+
+def _temporary(folder: Path, name: str, make: Callable[[Path], _Made]) -> tuple[_Made, Path]:
+    """Make something under a temporary name that nobody has used.
+
+    A process id alone does not do: the one that left a file behind may have had the same,
+    as the first process of every container has.
+    """
+    while True:
+        temporary = folder / f".{name}.{os.getpid()}-{next(_serial)}.new"
+        with contextlib.suppress(FileExistsError):
+            return make(temporary), temporary
+
+
+def _open_new(path: Path, mode: int) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+
+
+def _write_new(descriptor: int, data: bytes) -> None:
+    try:
+        _write_all(descriptor, data)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Turns what the operating system refuses into an answer for a person."""
+    try:
+        yield
+    except FileExistsError:
+        raise
+    except OSError as cause:
+        raise _unavailable(path, cause) from cause
+
+
+def _unavailable(path: Path, cause: OSError) -> PamError:
+    hints = {
+        errno.ENOSPC: "free some space and run the same command again",
+        errno.EDQUOT: "the disk quota is used up; free some space and try again",
+        errno.EROFS: "the file system is read-only; the store can be read, not written",
+        errno.EACCES: "you have no permission to write here; the store can be read, not written",
+        errno.EPERM: "you have no permission to write here; the store can be read, not written",
+        errno.EIO: "the device failed and nothing was acknowledged; check the disk first",
+    }
+    reason = os.strerror(cause.errno) if cause.errno else str(cause)
+    return ServiceUnavailable(
+        f"cannot write {path}: {reason}",
+        hint=hints.get(cause.errno or 0),
+        path=str(path),
+        errno=errno.errorcode.get(cause.errno or 0),
+    )

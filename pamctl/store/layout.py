@@ -1,0 +1,137 @@
+"""Where everything is in a `.pam` directory: names and paths, and no I/O."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from pamctl.encoding.digests import sha256_hex
+from pamctl.limits import SLUG_CHARS_MAX
+
+STORE_FOLDER = ".pam"
+FORMAT = "pam-store"
+FORMAT_VERSION = 1
+"""The one format version that this pamctl reads and writes; any other is refused."""
+
+_ADDRESS = re.compile(r"sha256:([0-9a-f]{64})\Z")
+_PACK_NAME = re.compile(r"[0-9a-f]{64}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class StoreLayout:
+    """Paths of a store. `root` is the `.pam` directory itself."""
+
+    root: Path
+
+    @property
+    def store_file(self) -> Path:
+        return self.root / "store.json"
+
+    @property
+    def lock(self) -> Path:
+        """Held while a scope is made."""
+        return self.root / "lock"
+
+    @property
+    def scopes(self) -> Path:
+        return self.root / "scopes"
+
+    @property
+    def keys(self) -> Path:
+        return self.root / "keys"
+
+    @property
+    def projections(self) -> Path:
+        return self.root / "projections"
+
+    @property
+    def index(self) -> Path:
+        return self.root / "index"
+
+    @property
+    def quarantine(self) -> Path:
+        return self.root / "quarantine"
+
+    def scope(self, scope_id: str) -> ScopeLayout:
+        """Where the scope is, or would be."""
+        folder = scope_folder(scope_id)
+        return ScopeLayout(self.scopes / folder)
+
+    def index_file(self, scope: ScopeLayout) -> Path:
+        return self.index / f"{scope.root.name}.sqlite"
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeLayout:
+    """Paths of one scope. `root` is its folder under `scopes/`."""
+
+    root: Path
+
+    @property
+    def scope_file(self) -> Path:
+        return self.root / "scope.json"
+
+    @property
+    def ledger(self) -> Path:
+        return self.root / "ledger.jsonl"
+
+    @property
+    def versions(self) -> Path:
+        return self.root / "versions"
+
+    @property
+    def packs(self) -> Path:
+        return self.root / "packs"
+
+    @property
+    def staging(self) -> Path:
+        """Files on their way to their names. What stands here while nobody holds the lock
+        was left by a writer that died."""
+        return self.root / "tmp"
+
+    @property
+    def lock(self) -> Path:
+        return self.root / "lock"
+
+    def version_file(self, address: str) -> Path:
+        """The file of the version with this address (`sha256:` and 64 digits)."""
+        digits = address_digits(address)
+        return self.versions / digits[:2] / f"{digits[2:]}.json"
+
+    def stub_file(self, address: str) -> Path:
+        """What stands in the place of an erased version."""
+        return self.version_file(address).with_suffix(".erased.json")
+
+    def pack_file(self, name: str) -> Path:
+        return self.packs / f"{name}.jsonl"
+
+
+def scope_folder(scope_id: str) -> str:
+    """The folder name of a scope: what a person can read, then what makes it unique.
+
+    Scope ids that differ by case, Unicode form or a character that the readable part
+    drops differ in the twelve hexadecimal digits.
+    """
+    slug = re.sub(r"[^a-z0-9]+", "-", scope_id.lower()).strip("-")[:SLUG_CHARS_MAX].strip("-")
+    return f"{slug or 'scope'}-{sha256_hex(scope_id.encode())[:12]}"
+
+
+def address_digits(address: str) -> str:
+    """The 64 digits of an address. Raises ValueError for anything else: an address read
+    from a hostile store must never become a path."""
+    match = _ADDRESS.match(address)
+    if match is None:
+        raise ValueError(f"not a version address: {address[:80]!r}")
+    return match[1]
+
+
+def pack_name(file_name: str) -> str | None:
+    """The name of the pack in the file of this name, None if it is no pack."""
+    name, dot, suffix = file_name.partition(".")
+    return name if dot and suffix == "jsonl" and is_pack_name(name) else None
+
+
+def is_pack_name(value: object) -> bool:
+    """Whether `value` names a pack. What does not must never become a path."""
+    return isinstance(value, str) and _PACK_NAME.match(value) is not None

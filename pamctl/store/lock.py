@@ -1,0 +1,79 @@
+"""One writer a scope.
+
+The kernel holds the lock (`flock`), so it ends with the process that took it: a lock file
+that is left behind means nothing, and nobody ever has to remove one. What the file says is
+only for the message to those who waited in vain.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from pamctl.errors import ServiceUnavailable
+from pamctl.limits import LOCK_WAIT_SEC
+
+_PAUSE_MIN_SEC, _PAUSE_MAX_SEC = 0.0005, 0.008
+_HOLDER_BYTES = 20
+
+
+@contextlib.contextmanager
+def exclusive(path: Path, *, wait_sec: float = LOCK_WAIT_SEC) -> Iterator[None]:
+    """Hold the lock at `path`.
+
+    Raises ServiceUnavailable when another process held it for all of `wait_sec` seconds, or
+    when no lock can be had here: a read-only file system, or one without `flock`.
+    """
+    descriptor = _open(path)
+    try:
+        _acquire(descriptor, path, wait_sec)
+        with contextlib.suppress(OSError):  # a full disk does not make the lock less held
+            os.pwrite(descriptor, f"{os.getpid():<{_HOLDER_BYTES}}".encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _open(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    except OSError as cause:
+        raise ServiceUnavailable(
+            f"cannot lock {path}: {os.strerror(cause.errno or 0)}",
+            hint="the store can be read here, not written",
+            path=str(path),
+            errno=errno.errorcode.get(cause.errno or 0),
+        ) from cause
+
+
+def _acquire(descriptor: int, path: Path, wait_sec: float) -> None:
+    deadline = time.monotonic() + wait_sec
+    pause = _PAUSE_MIN_SEC
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            pass
+        except OSError as cause:
+            raise ServiceUnavailable(
+                f"this file system cannot lock {path}: {os.strerror(cause.errno or 0)}",
+                hint="keep the store on a local file system; without locks two writers can fork it",
+                path=str(path),
+            ) from cause
+        else:
+            return
+        if time.monotonic() > deadline:
+            holder = os.pread(descriptor, _HOLDER_BYTES, 0).decode("ascii", "replace").strip()
+            raise ServiceUnavailable(
+                f"process {holder or 'unknown'} has been writing here for {wait_sec:g} seconds",
+                hint="run the same command again when it is done",
+                path=str(path),
+                holder_pid=holder or None,
+            )
+        time.sleep(pause)
+        pause = min(pause * 2, _PAUSE_MAX_SEC)

@@ -1,0 +1,71 @@
+"""What a writer does first: set aside what another one left when it died.
+
+Nothing is dropped. Torn bytes of a ledger and files that never reached their names go to
+`quarantine/`, under names that say where they were found.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pamctl.encoding.digests import sha256_hex
+from pamctl.errors import StoreDamaged
+from pamctl.store import files
+from pamctl.store.layout import ScopeLayout
+from pamctl.store.ledger import Ledger
+from pamctl.store.records import Position
+
+
+def set_aside_torn_tail(layout: ScopeLayout, quarantine: Path, end: Position) -> str | None:
+    """Cut the ledger back to its last complete transaction, keeping what followed.
+
+    The caller holds the scope's lock and has read up to `end`, so nobody is writing these
+    bytes. Returns a sentence for the user, None when there was nothing to do. Raises
+    StoreDamaged when `end` is not where the ledger ends.
+    """
+    with open(layout.ledger, "rb") as ledger:
+        length = ledger.seek(0, os.SEEK_END)
+        ledger.seek(end.offset)
+        tail = ledger.read()
+    if length == end.offset:
+        return None
+    # What was acknowledged is never cut, whoever says that it ends here.
+    if length < end.offset or next(Ledger(layout).transactions(end), None) is not None:
+        raise StoreDamaged(
+            f"{layout.ledger} does not end at byte {end.offset}, as it did when it was read; "
+            "nothing was changed",
+            hint="delete the index; if that does not help, run `pamctl fsck`",
+            path=str(layout.ledger),
+            offset=end.offset,
+        )
+    folder = _folder(quarantine, layout)
+    kept = folder / f"ledger-tail-at-{end.offset}-{sha256_hex(tail)[:12]}.jsonl"
+    files.create_idempotent(kept, tail)
+    files.cut_durably(layout.ledger, end.offset)
+    return (
+        f"a writer died while it appended to {layout.ledger}; the {len(tail)} bytes that were "
+        f"never acknowledged are kept in {kept}"
+    )
+
+
+def set_aside_staged_files(layout: ScopeLayout, quarantine: Path) -> str | None:
+    """Move files that a dead writer left on their way to their names.
+
+    The caller holds the scope's lock. Returns a sentence for the user, or None.
+    """
+    with os.scandir(layout.staging) as entries:
+        left = [entry.name for entry in entries]
+    if not left:
+        return None
+    folder = _folder(quarantine, layout)
+    for name in left:
+        files.set_aside(layout.staging / name, folder / f"staged{name}")
+    return f"a writer died before it committed; {len(left)} unfinished files are in {folder}"
+
+
+def _folder(quarantine: Path, layout: ScopeLayout) -> Path:
+    files.ensure_directory(quarantine)
+    folder = quarantine / layout.root.name
+    files.ensure_directory(folder)
+    return folder
