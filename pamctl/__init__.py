@@ -1,3 +1,23 @@
-"""pamctl: versioned, provable memory for AI agents, in plain files."""
+"""pamctl: versioned, provable memory for AI agents, in plain files.
+
+`open_store`, `init_store` and `find_store` give a `Store`, whose methods are the operations.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pamctl.service.store import Store, find_store, init_store, open_store
 
 __version__ = "0.1.0"
+__all__ = ["Store", "__version__", "find_store", "init_store", "open_store"]
+
+
+def __getattr__(name: str) -> Any:
+    """Imports the service when it is first asked for: `pamctl --version` does without."""
+    if name in __all__:
+        from pamctl.service import store
+
+        return getattr(store, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

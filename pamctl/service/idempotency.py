@@ -1,0 +1,96 @@
+"""Durable idempotency: a request with a key happens once. PAMSPEC §12.
+
+The record of a request commits in the same transaction as its events. It holds a digest of
+the request, salted with the salt of the version that the request made: whoever erases the
+version erases the means to guess its content from the digest. A refusal that would be the
+same again is recorded too; one that may pass later leaves no trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pamctl.encoding.canonical import canonical, canonical_plain
+from pamctl.encoding.digests import sha256_digest
+from pamctl.errors import CODES, DuplicateOperation, InternalError, PamError
+
+_NOT_CONTENT = ("operation_id", "idempotency_key")
+_CLASSES = {kind.code: kind for kind in CODES}
+
+
+def request_digest(
+    operation: str, request: Mapping[str, Any], salt: str, *, plain: bool = False
+) -> str:
+    """Salted digest of what a request asks for. Its operation id and key are not part of it.
+
+    plain: whether the request is known to be plain, as `encoding.canonical` has it.
+    """
+    asked = {name: value for name, value in request.items() if name not in _NOT_CONTENT}
+    write = canonical_plain if plain else canonical
+    return sha256_digest(salt.encode() + write([operation, asked]))
+
+
+def success_record(
+    operation: str,
+    request: Mapping[str, Any],
+    salt: str,
+    result: Mapping[str, Any],
+    *,
+    plain: bool,
+) -> dict[str, Any]:
+    """The body of an idempotency entry: identifiers only, so that it can outlive erasure."""
+    return {
+        "key": request["idempotency_key"],
+        "operation": operation,
+        "request_digest": request_digest(operation, request, salt, plain=plain),
+        "result": {name: value for name, value in result.items() if name not in _DERIVED},
+    }
+
+
+_DERIVED = ("envelope", "replayed", "scope_id")
+
+
+def error_record(
+    operation: str, request: Mapping[str, Any], salt: str, error: PamError
+) -> dict[str, Any]:
+    """The body of an idempotency entry for a refusal that would be the same again."""
+    return {
+        "key": request["idempotency_key"],
+        "operation": operation,
+        "request_digest": request_digest(operation, request, salt),
+        "salt": salt,
+        "error": error.envelope(request.get("operation_id", "")),
+    }
+
+
+def is_stable(error: PamError) -> bool:
+    """Whether the same request would be refused again, whatever happens meanwhile."""
+    return not error.retryable and not isinstance(error, InternalError | DuplicateOperation)
+
+
+def require_same_request(
+    record: Mapping[str, Any], operation: str, request: Mapping[str, Any], salt: str | None
+) -> None:
+    """Raises DuplicateOperation when a key comes back with another request.
+
+    salt: of the version that the first request made; None once that was erased, when the
+    two can no longer be compared and the first answer stands.
+    """
+    same = record["operation"] == operation and (
+        salt is None or record["request_digest"] == request_digest(operation, request, salt)
+    )
+    if not same:
+        raise DuplicateOperation(
+            f"the idempotency key {record['key']!r} was used before with another request",
+            hint="use a new key for a new request",
+            idempotency_key=record["key"],
+        )
+
+
+def recorded_error(envelope: Mapping[str, Any]) -> PamError:
+    """The refusal that was recorded, to be raised again."""
+    kind = _CLASSES[envelope["code"]]
+    error = kind(envelope["message"], policy_rule_id=envelope.get("policy_rule_id"))
+    error.details = {**envelope["details"], "replayed": True}
+    return error

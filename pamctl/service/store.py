@@ -1,0 +1,347 @@
+"""The public face of a store: its methods are the operations.
+
+    store = pamctl.open_store(".pam")
+    made = store.create(scope_id="workspace:default", object_type="claim", …)
+    store.read(scope_id="workspace:default", object_id=made["object_id"])
+
+Arguments bear the draft's member names; what is None counts as not given. Every method
+raises a PamError and then has changed nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Unpack
+
+from pamctl.errors import InvalidRequest, ObjectNotFound, ScopeNotFound
+from pamctl.model.documents import check
+from pamctl.service.arguments import (
+    CreateArguments,
+    DeleteArguments,
+    HistoryArguments,
+    LogArguments,
+    QueryArguments,
+    ReadArguments,
+    TransitionArguments,
+    UpdateArguments,
+)
+from pamctl.service.group import VERBS, Group
+from pamctl.service.history import history, log
+from pamctl.service.open_scope import OpenScope
+from pamctl.service.query import query
+from pamctl.service.read import read
+from pamctl.service.scopes import make_scope, scope_status, set_policy, show_scope
+from pamctl.service.sources import Clock, Entropy, Sources
+from pamctl.store.directory import StoreDirectory
+from pamctl.store.layout import FORMAT, FORMAT_VERSION, StoreLayout
+
+DEFAULT_SCOPE = "workspace:default"
+OWNER = {"actor_id": "actor:local:owner", "actor_kind": "human"}
+"""Who made a scope when nobody said."""
+
+Json = dict[str, Any]
+
+
+def init_store(
+    path: str | os.PathLike[str],
+    *,
+    default_scope: str = DEFAULT_SCOPE,
+    actor: Mapping[str, Any] = OWNER,
+    clock: Clock | None = None,
+    entropy: Entropy | None = None,
+) -> Store:
+    """Make a store in the directory `path` with its default scope, and open it.
+
+    Does nothing to a store that is there already.
+    """
+    sources = _sources(clock, entropy)
+    config = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "store_id": sources.identifier("store"),
+        "created_at": sources.now(),
+        "default_scope": default_scope,
+        "auto_create_scopes": True,
+    }
+    store = Store(StoreDirectory.create(Path(path), config), sources)
+    store.ensure_scope(store.default_scope, actor, declared=True)
+    return store
+
+
+def open_store(
+    path: str | os.PathLike[str], *, clock: Clock | None = None, entropy: Entropy | None = None
+) -> Store:
+    """Open the store in the directory `path`. Raises StoreNotFound or UnknownFormat."""
+    return Store(StoreDirectory.open(Path(path)), _sources(clock, entropy))
+
+
+def find_store(start: str | os.PathLike[str] = ".") -> Path:
+    """The nearest `.pam` in `start` or above it. Raises StoreNotFound."""
+    return StoreDirectory.find(Path(start))
+
+
+class Store:
+    """An open store. Cheap to open; one may be kept for the life of a process, and any
+    number of processes may have one.
+
+    notices: sentences for the user about what was found and set right on the way.
+    """
+
+    def __init__(self, directory: StoreDirectory, sources: Sources) -> None:
+        self.directory = directory
+        self.sources = sources
+        self.notices: list[str] = []
+        self._scopes: dict[str, OpenScope] = {}
+
+    @property
+    def layout(self) -> StoreLayout:
+        return self.directory.layout
+
+    @property
+    def path(self) -> Path:
+        return self.directory.layout.root
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """`store.json`."""
+        return self.directory.config
+
+    @property
+    def store_id(self) -> str:
+        return str(self.config["store_id"])
+
+    @property
+    def default_scope(self) -> str:
+        return str(self.config.get("default_scope", DEFAULT_SCOPE))
+
+    def close(self) -> None:
+        """Let go of the indexes. Nothing that was acknowledged depends on it."""
+        for scope in self._scopes.values():
+            scope.index.close()
+        self._scopes.clear()
+
+    # Writing
+
+    def create(self, **arguments: Unpack[CreateArguments]) -> Json:
+        """Create a Memory Object. PAMSPEC §10.1."""
+        return self._write("create", arguments)
+
+    def update(self, **arguments: Unpack[UpdateArguments]) -> Json:
+        """Make the next version: of its content, by value or by patch, or of its metadata.
+        PAMSPEC §10.3."""
+        return self._write("update", arguments)
+
+    def transition(self, **arguments: Unpack[TransitionArguments]) -> Json:
+        """Change one of the four states. PAMSPEC §10.4."""
+        return self._write("transition", arguments)
+
+    def delete(self, **arguments: Unpack[DeleteArguments]) -> Json:
+        """Leave a tombstone. PAMSPEC §10.11."""
+        return self._write("delete", arguments)
+
+    def group(self, *, atomic: bool = False) -> Group:
+        """Several operations that commit together; see `Group`."""
+        return Group(self, atomic=atomic)
+
+    # Reading
+
+    def read(self, **arguments: Unpack[ReadArguments]) -> Json:
+        """The envelope of an object, or of one of its versions. PAMSPEC §10.2."""
+        return read(self._scope_of_object(arguments), _given(arguments))
+
+    def history(self, **arguments: Unpack[HistoryArguments]) -> Json:
+        """An object's versions or events, oldest first. PAMSPEC §10.7."""
+        return history(self._scope_of_object(arguments), _given(arguments))
+
+    def log(self, **arguments: Unpack[LogArguments]) -> Json:
+        """The scope's events, in ledger order. PAMSPEC §7.7."""
+        scope = self._scope_to_read(arguments["scope_id"])
+        return (
+            {"items": [], "next_cursor": None} if scope is None else log(scope, _given(arguments))
+        )
+
+    def query(self, **arguments: Unpack[QueryArguments]) -> Json:
+        """The objects that filters select. PAMSPEC §10.6, §11."""
+        return query(self, self._scope_to_read(arguments["scope_id"]), _given(arguments))
+
+    def version_bytes(self, scope_id: str, version_id: str) -> bytes:
+        """The exact stored bytes of a version, whose SHA-256 is its address."""
+        scope = self.open_scope(scope_id, fresh=True)
+        row = scope.index.version(version_id)
+        if row is None:
+            raise ObjectNotFound(f"there is no version {version_id} in {scope_id}")
+        return scope.version_bytes(row)
+
+    def head(self, scope_id: str) -> Json:
+        """The head of a scope's ledger: `head`, `entries` and `sequence`."""
+        position = self.open_scope(scope_id).refresh()
+        return {
+            "head": position.head,
+            "entries": position.entries,
+            "sequence": position.sequence,
+        }
+
+    # Scopes
+
+    def scope_create(
+        self,
+        *,
+        scope_id: str,
+        actor: Mapping[str, Any] = OWNER,
+        scope_kind: str | None = None,
+        parent_scope_id: str | None = None,
+        policy: Mapping[str, Any] | None = None,
+    ) -> Json:
+        """Make a scope, unless it is there, and show it. PAMSPEC §7.5."""
+        request = _given(
+            {
+                "scope_id": scope_id,
+                "actor": actor,
+                "scope_kind": scope_kind,
+                "parent_scope_id": parent_scope_id,
+                "policy": policy,
+            }
+        )
+        check("requests/scope_create", request)
+        make_scope(self, request)
+        return show_scope(self, scope_id)
+
+    def scope_list(self) -> Json:
+        """Every scope of the store, by scope id."""
+        return {"items": sorted(self.directory.scopes(), key=lambda scope: str(scope["scope_id"]))}
+
+    def scope_show(self, *, scope_id: str) -> Json:
+        """One scope, with its policy. Raises ScopeNotFound."""
+        return show_scope(self, scope_id)
+
+    def scope_policy(
+        self,
+        *,
+        scope_id: str,
+        policy: Mapping[str, Any] | None = None,
+        actor: Mapping[str, Any] = OWNER,
+    ) -> Json:
+        """Put a policy in force, or without one show the scope."""
+        if policy is None:
+            return show_scope(self, scope_id)
+        return set_policy(self, {"scope_id": scope_id, "policy": policy, "actor": actor})
+
+    def status(self) -> Json:
+        """The store, and each scope's counts, head and index."""
+        return {
+            "store_id": self.store_id,
+            "path": str(self.path),
+            "format_version": self.config["format_version"],
+            "default_scope": self.default_scope,
+            "scopes": [
+                scope_status(self.open_scope(scope["scope_id"]), scope)
+                for scope in self.scope_list()["items"]
+            ],
+        }
+
+    def perform(self, operation: str, arguments: Mapping[str, Any]) -> Any:
+        """Any of these operations by its name; arguments as in `schemas/requests/`.
+
+        Those that change a scope are held to their schema. Those that read are not, because
+        a command that reads cannot afford the validator: whoever takes their arguments from
+        a stranger checks them first, as the bindings do.
+        """
+        if operation in VERBS:
+            return self._write(operation, arguments)
+        if operation not in _READING:
+            raise InvalidRequest(
+                f"there is no operation {operation!r}",
+                hint=f"the operations are {', '.join((*VERBS, *_READING))}",
+            )
+        return getattr(self, operation)(**_given(arguments))
+
+    def rebuild_index(self, *, scope_id: str) -> Json:
+        """Make a scope's index anew from its ledger. PAMSPEC §17.3: no version comes of it."""
+        scope = self.open_scope(scope_id)
+        scope.index.reset()
+        state: Json = scope_status(scope, show_scope(self, scope_id))["index"]
+        return state
+
+    # What the operations rest on
+
+    def open_scope(self, scope_id: str, *, fresh: bool = False) -> OpenScope:
+        """A scope's means of reading; `fresh` brings its index to the ledger's head first.
+        Raises ScopeNotFound."""
+        scope = self._scopes.get(scope_id)
+        if scope is None:
+            layout = self.directory.scope(scope_id)
+            scope = OpenScope(scope_id, layout, self.layout.index_file(layout))
+            self._scopes[scope_id] = scope
+        if fresh:
+            scope.refresh()
+        return scope
+
+    def ensure_scope(
+        self, scope_id: str, actor: Mapping[str, Any], *, declared: bool = False
+    ) -> None:
+        """Make the scope of a first write, when the store allows it. Raises ScopeNotFound."""
+        if scope_id in self._scopes:
+            return
+        try:
+            self.directory.scope(scope_id)
+        except ScopeNotFound:
+            if not declared and not self.config.get("auto_create_scopes", True):
+                raise ScopeNotFound(
+                    f"there is no scope {scope_id}, and this store makes none on first write",
+                    hint=f"make it with `pamctl scope create {scope_id}`",
+                ) from None
+            make_scope(self, {"scope_id": scope_id, "actor": actor})
+
+    def _write(self, operation: str, arguments: Mapping[str, Any]) -> Json:
+        with self.group() as group:
+            result: Json = group.perform(operation, _given(arguments))
+        return result
+
+    def _scope_to_read(self, scope_id: str) -> OpenScope | None:
+        """A scope to read in; None for one that its first write will make, and that reads as
+        empty until then."""
+        try:
+            return self.open_scope(scope_id, fresh=True)
+        except ScopeNotFound:
+            if not self.config.get("auto_create_scopes", True):
+                raise
+            return None
+
+    def _scope_of_object(self, arguments: ReadArguments | HistoryArguments) -> OpenScope:
+        scope = self._scope_to_read(arguments["scope_id"])
+        if scope is None:
+            raise ObjectNotFound(
+                f"there is no object {arguments['object_id']} in {arguments['scope_id']}"
+            )
+        return scope
+
+
+_READING = (
+    "read",
+    "history",
+    "log",
+    "query",
+    "scope_create",
+    "scope_list",
+    "scope_show",
+    "scope_policy",
+    "status",
+)
+
+_MAY_BE_NULL = ("canonical_content", "merge_patch")
+
+
+def _given(arguments: Mapping[str, Any]) -> Json:
+    """Arguments that were given: None means not given, except where null is content."""
+    return {
+        name: value
+        for name, value in arguments.items()
+        if value is not None or name in _MAY_BE_NULL
+    }
+
+
+def _sources(clock: Clock | None, entropy: Entropy | None) -> Sources:
+    defaults = Sources()
+    return Sources(clock or defaults.clock, entropy or defaults.entropy)
