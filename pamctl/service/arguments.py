@@ -135,3 +135,19 @@ class QueryArguments(Reading, total=False):
     cursor: str
     count: bool
     explain: bool
+
+
+class ScopeArguments(TypedDict):
+    """PAMSPEC §7.5. The kind defaults to the scope id's scheme."""
+
+    scope_id: str
+    actor: NotRequired[Mapping[str, Any]]
+    scope_kind: NotRequired[str]
+    parent_scope_id: NotRequired[str]
+    policy: NotRequired[Mapping[str, Any]]
+
+
+class PolicyArguments(Writing):
+    """PAMSPEC §7.5."""
+
+    policy: Mapping[str, Any]

@@ -9,7 +9,7 @@ from pamctl.encoding.canonical import canonical
 from pamctl.errors import InvalidObject, InvalidRequest, ObjectDeleted, VersionConflict
 from pamctl.limits import CONTENT_BYTES_MAX
 from pamctl.model.envelopes import semantic_checks
-from pamctl.rules.authorization import Action, require_access
+from pamctl.service.authority import require
 from pamctl.service.desk import Change, Desk
 from pamctl.service.envelopes import SPEC_VERSION, assert_times, complete_provenance
 
@@ -24,7 +24,7 @@ def create(desk: Desk, request: Mapping[str, Any]) -> Change:
     that was deleted: identifiers are never used twice (PAMSPEC §8.1).
     """
     actor, object_type = request["actor"], request["object_type"]
-    require_access(desk.policy, Action(actor["actor_id"], "create", object_type))
+    require(desk.policy, request, "create", object_type=object_type)
     object_id = request.get("object_id")
     if object_id is None:
         object_id = desk.sources.identifier("mem")

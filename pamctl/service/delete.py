@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pamctl.rules.authorization import Action, require_access
 from pamctl.rules.retention import require_no_hold
+from pamctl.service.authority import require
 from pamctl.service.desk import Change, Desk
 from pamctl.service.envelopes import complete_provenance, next_version
 from pamctl.service.transition import policy_basis, tombstone
@@ -19,9 +19,9 @@ def delete(desk: Desk, request: Mapping[str, Any]) -> Change:
     Raises LegalHold, VersionConflict, or ObjectDeleted when it is done already.
     """
     actor = request["actor"]
-    require_access(desk.policy, Action(actor["actor_id"], "delete"))
+    require(desk.policy, request, "delete")
     current = desk.expect(request["object_id"], request["expected_version_id"])
-    require_access(desk.policy, Action(actor["actor_id"], "delete", current["object_type"]))
+    require(desk.policy, request, "delete", object_type=current["object_type"])
     require_no_hold(current["retention_state"], "delete")
     now = desk.sources.now()
     envelope = tombstone(next_version(current, request, now, desk.sources))

@@ -14,18 +14,27 @@ from pamctl.service.sources import Sources
 from pamctl.store.commit import NewEntry, NewVersion
 from pamctl.store.versions import SALT_BYTES
 
+IDENTIFIERS = ("object_id", "relationship_id", "delegation_id")
+"""The member that names what an envelope is a version of, by its family."""
+
 
 @dataclass(slots=True)
 class Change:
     """What an operation wants to commit, and what it will answer.
 
     entries: the entries of one transaction, each event with its version.
-    salt: of the version that the request is about; it salts the idempotency record too.
+    salt: of the version that the request is about, which salts the idempotency record too;
+        None where the request makes no version.
     """
 
     entries: list[NewEntry]
     result: dict[str, Any]
-    salt: str
+    salt: str | None = None
+
+    def joined(self, *others: Change) -> Change:
+        """This change and others, to be committed as one transaction; its answer is this one's."""
+        entries = [*self.entries, *(entry for other in others for entry in other.entries)]
+        return Change(entries, self.result, self.salt)
 
 
 @dataclass(slots=True)
@@ -98,34 +107,31 @@ class Desk:
         *,
         plain: bool = False,
     ) -> Change:
-        """Stage a version of a Memory Object and the event that commits it.
+        """Stage a version, of whatever family, and the event that commits it.
 
         plain: whether the envelope is known to be plain, as `encoding.canonical` has it.
         """
         salt = self.sources.entropy(SALT_BYTES)
         version = NewVersion.seal(envelope, salt, plain=plain)
-        event_id = self.sources.identifier("evt")
-        self.sequence += 1
-        event: dict[str, Any] = {
-            "event_id": event_id,
-            "operation_id": request["operation_id"],
-            "scope_id": self.scope_id,
-            "object_id": envelope["object_id"],
-            "version_id": envelope["version_id"],
-            "event_type": event_type,
-            "recorded_at": envelope["recorded_at"],
-            "sequence": self.sequence,
-            "actor": envelope["actor"],
-        }
-        if payload:
-            event["payload"] = payload
-        self.staged_objects[envelope["object_id"]] = envelope
+        member = next(name for name in IDENTIFIERS if name in envelope)
+        identifier = envelope[member]
+        # PAMSPEC's event has no member for a delegation; it is the object of its events.
+        named = {"relationship_id" if member == "relationship_id" else "object_id": identifier}
+        event = self.event(
+            event_type,
+            request,
+            payload,
+            recorded_at=envelope["recorded_at"],
+            version_id=envelope["version_id"],
+            **named,
+        )
+        self.staged_objects[identifier] = envelope
         self.staged_versions[envelope["version_id"]] = envelope
         result = {
             "envelope": envelope,
-            "event_id": event_id,
-            "ledger_sequence": self.sequence,
-            "object_id": envelope["object_id"],
+            "event_id": event["event_id"],
+            "ledger_sequence": event["sequence"],
+            member: identifier,
             "operation_id": request["operation_id"],
             "replayed": False,
             "scope_id": self.scope_id,
@@ -133,3 +139,47 @@ class Desk:
             "version_id": envelope["version_id"],
         }
         return Change([NewEntry("event", event, version)], result, encode(salt))
+
+    def event(
+        self,
+        event_type: str,
+        request: Mapping[str, Any],
+        payload: Mapping[str, Any],
+        *,
+        recorded_at: str,
+        **named: str,
+    ) -> dict[str, Any]:
+        """The next event of the ledger. `named`: object_id, relationship_id, version_id."""
+        self.sequence += 1
+        event: dict[str, Any] = {
+            "event_id": self.sources.identifier("evt"),
+            "operation_id": request["operation_id"],
+            "scope_id": self.scope_id,
+            "event_type": event_type,
+            "recorded_at": recorded_at,
+            "sequence": self.sequence,
+            "actor": request["actor"],
+            **named,
+        }
+        if payload:
+            event["payload"] = payload
+        return event
+
+    def commit_event(
+        self,
+        event_type: str,
+        request: Mapping[str, Any],
+        payload: Mapping[str, Any],
+        **named: str,
+    ) -> Change:
+        """Stage an event that commits no version (PAMSPEC §8.4)."""
+        event = self.event(event_type, request, payload, recorded_at=self.sources.now(), **named)
+        result = {
+            "event_id": event["event_id"],
+            "ledger_sequence": event["sequence"],
+            "operation_id": request["operation_id"],
+            "replayed": False,
+            "scope_id": self.scope_id,
+            **named,
+        }
+        return Change([NewEntry("event", event)], result)

@@ -7,7 +7,7 @@ A single operation is a group of one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -18,28 +18,15 @@ from pamctl.encoding.canonical import is_plain
 from pamctl.errors import InvalidRequest, PamError, ServiceUnavailable
 from pamctl.model.documents import check
 from pamctl.service import idempotency
-from pamctl.service.create import create
-from pamctl.service.delete import delete
-from pamctl.service.desk import Change, Desk
+from pamctl.service.desk import IDENTIFIERS, Desk
 from pamctl.service.envelopes import is_withheld, withhold
-from pamctl.service.transition import transition
-from pamctl.service.update import update
+from pamctl.service.operations import CHANGES
 from pamctl.store.commit import NewEntry, NewTransaction, ScopeWriter
 from pamctl.store.records import Position
 from pamctl.store.versions import SALT_BYTES
 
 if TYPE_CHECKING:
     from pamctl.service.store import Store
-
-Verb = Callable[[Desk, Mapping[str, Any]], Change]
-
-VERBS: Mapping[str, Verb] = {
-    "create": create,
-    "update": update,
-    "transition": transition,
-    "delete": delete,
-}
-"""The operations that change a scope, by their names in PAMSPEC §10."""
 
 
 class Group:
@@ -75,7 +62,7 @@ class Group:
         Raises the PamError that it deserves; what was staged before is not touched by it.
         An operation that only reads sees all that was staged, because that is committed first.
         """
-        if operation not in VERBS:
+        if operation not in CHANGES:
             self.flush()
             return self._store.perform(operation, arguments)
         check(f"requests/{operation}", arguments)
@@ -135,7 +122,7 @@ class _StagedScope:
             self.release()
             raise
         self._transactions: list[NewTransaction] = []
-        self._keys: dict[str, tuple[Mapping[str, Any], str, Mapping[str, Any]]] = {}
+        self._keys: dict[str, tuple[Mapping[str, Any], str, Mapping[str, Any] | None]] = {}
         self._desk = Desk(self._scope, store.sources, self._scope.policy(), self._base.sequence)
 
     def perform(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,20 +133,26 @@ class _StagedScope:
             if replayed is not None:
                 return replayed
         try:
-            change = VERBS[operation](self._desk, request)
+            change = CHANGES[operation](self._desk, request)
         except PamError as error:
             if key is not None and idempotency.is_stable(error):
                 salt = encode(self._store.sources.entropy(SALT_BYTES))
                 record = idempotency.error_record(operation, request, salt, error)
                 self._transactions.append([NewEntry("idempotency", record)])
-                self._keys[key] = (record, salt, {})
+                self._keys[key] = (record, salt, None)
             raise
         if key is not None:
+            salt = change.salt or encode(self._store.sources.entropy(SALT_BYTES))
             record = idempotency.success_record(
-                operation, request, change.salt, change.result, plain=self._desk.plain_request
+                operation,
+                request,
+                change.result,
+                salt=salt,
+                keep_salt=change.salt is None,
+                plain=self._desk.plain_request,
             )
             change.entries.append(NewEntry("idempotency", record))
-            self._keys[key] = (record, change.salt, change.result["envelope"])
+            self._keys[key] = (record, salt, change.result.get("envelope"))
         self._transactions.append(change.entries)
         return change.result
 
@@ -191,24 +184,22 @@ class _StagedScope:
         idempotency.require_same_request(record, operation, request, salt)
         if "error" in record:
             raise idempotency.recorded_error(record["error"])
-        current = self._desk.current(record["result"]["object_id"])
-        if current is not None and is_withheld(
-            envelope["availability_state"], current["availability_state"]
-        ):
-            envelope = withhold(envelope)
-        return {
-            **record["result"],
-            "envelope": envelope,
-            "replayed": True,
-            "scope_id": self._desk.scope_id,
-        }
+        answer = {**record["result"], "replayed": True, "scope_id": self._desk.scope_id}
+        if envelope is not None:
+            identifier = next(envelope[name] for name in IDENTIFIERS if name in envelope)
+            current = self._desk.current(identifier) or envelope
+            if is_withheld(envelope["availability_state"], current["availability_state"]):
+                envelope = withhold(envelope)
+            answer["envelope"] = envelope
+        return answer
 
-    def _recorded_version(self, record: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
+    def _recorded_version(
+        self, record: Mapping[str, Any]
+    ) -> tuple[str | None, Mapping[str, Any] | None]:
         """The salt and the envelope of the version that a recorded request made."""
-        if "error" in record:
-            return None, {}
-        row = self._scope.index.version(record["result"]["version_id"])
+        version_id = record.get("result", {}).get("version_id")
+        row = None if version_id is None else self._scope.index.version(version_id)
         if row is None:
-            return None, {}
+            return None, None
         document = orjson.loads(self._scope.version_bytes(row))
         return document.get("salt"), document["envelope"]

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pamctl.errors import InvalidRequest, ObjectNotFound
 from pamctl.limits import PAGE_ITEMS_MAX
-from pamctl.rules.authorization import Action, require_access
+from pamctl.service.authority import require
 from pamctl.service.envelopes import is_withheld, withhold
 from pamctl.service.open_scope import OpenScope
 
+if TYPE_CHECKING:
+    from pamctl.service.store import Store
 
-def history(scope: OpenScope, request: Mapping[str, Any]) -> dict[str, Any]:
+
+def history(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
     """A page of an object's history, tombstones in the place of what is withheld."""
+    scope = store.scope_of_object(request)
     object_id = request["object_id"]
-    actor = request.get("actor")
     current = scope.index.current(object_id)
-    if actor is not None:
-        object_type = None if current is None else current.object_type
-        require_access(scope.policy(), Action(actor["actor_id"], "inspect_history", object_type))
+    object_type = None if current is None else current.object_type
+    require(scope.policy(), request, "inspect_history", object_type=object_type)
     if current is None:
         raise ObjectNotFound(f"there is no object {object_id} in {scope.scope_id}")
     if request.get("kind", "versions") == "events" or "event_classes" in request:
@@ -41,11 +43,12 @@ def history(scope: OpenScope, request: Mapping[str, Any]) -> dict[str, Any]:
     return _page(items, more)
 
 
-def log(scope: OpenScope, request: Mapping[str, Any]) -> dict[str, Any]:
-    """A page of the scope's Event Ledger, in ledger order."""
-    actor = request.get("actor")
-    if actor is not None:
-        require_access(scope.policy(), Action(actor["actor_id"], "inspect_history"))
+def log(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
+    """A page of the scope's Event Ledger, in ledger order. PAMSPEC §7.7."""
+    scope = store.scope_to_read(request["scope_id"])
+    if scope is None:
+        return _page([], None)
+    require(scope.policy(), request, "inspect_history")
     return events_page(scope, request, request.get("object_id"))
 
 

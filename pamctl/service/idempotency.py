@@ -34,18 +34,26 @@ def request_digest(
 def success_record(
     operation: str,
     request: Mapping[str, Any],
-    salt: str,
     result: Mapping[str, Any],
     *,
+    salt: str,
+    keep_salt: bool,
     plain: bool,
 ) -> dict[str, Any]:
-    """The body of an idempotency entry: identifiers only, so that it can outlive erasure."""
-    return {
+    """The body of an idempotency entry: what was answered, without envelopes, so that it can
+    outlive an erasure.
+
+    keep_salt: for a request that made no version which could keep it.
+    """
+    record = {
         "key": request["idempotency_key"],
         "operation": operation,
         "request_digest": request_digest(operation, request, salt, plain=plain),
         "result": {name: value for name, value in result.items() if name not in _DERIVED},
     }
+    if keep_salt:
+        record["salt"] = salt
+    return record
 
 
 _DERIVED = ("envelope", "replayed", "scope_id")

@@ -14,7 +14,7 @@ from pamctl.index.rows import VersionRow
 from pamctl.index.structured_query import Page, Range, StructuredQuery
 from pamctl.limits import PAGE_ITEMS_DEFAULT
 from pamctl.model.envelopes import DEFAULT_RETRIEVAL
-from pamctl.rules.authorization import Action, require_access
+from pamctl.service.authority import require
 from pamctl.service.envelopes import is_withheld, withhold
 from pamctl.service.open_scope import OpenScope
 from pamctl.service.scopes import index_state
@@ -27,18 +27,17 @@ _FILTERS = ("object_type", "schema_id", "provenance_id", "actor_id", "source_ref
 _NOT_THE_QUERY = ("cursor", "limit", "operation_id", "count", "explain")
 
 
-def query(store: Store, scope: OpenScope | None, request: Mapping[str, Any]) -> dict[str, Any]:
+def query(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
     """One page of an answer.
 
     Without states it is what trusted retrieval sees: active, available, retained and
     corroborated. A cursor pins the ledger sequence of its first page, so that pages stay
     the same while others write. Raises InvalidRequest for a cursor of another query.
     """
+    scope = store.scope_to_read(request["scope_id"])
     if scope is None:
         return {"items": [], "ledger_sequence": 0, "next_cursor": None, **_scope_of(request)}
-    actor = request.get("actor")
-    if actor is not None:
-        require_access(scope.policy(), Action(actor["actor_id"], "query"))
+    require(scope.policy(), request, "query")
     now = scope.index.position().sequence
     asked = {name: value for name, value in request.items() if name not in _NOT_THE_QUERY}
     digest = sha256_digest(canonical([store.store_id, asked]))

@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pamctl.errors import InvalidRequest, ObjectDeleted, ObjectNotFound, ObjectRedacted
 from pamctl.index.rows import VersionRow
-from pamctl.rules.authorization import Action, require_access
+from pamctl.service.authority import require
 from pamctl.service.envelopes import is_withheld
-from pamctl.service.open_scope import OpenScope
+
+if TYPE_CHECKING:
+    from pamctl.service.store import Store
 
 
-def read(scope: OpenScope, request: Mapping[str, Any]) -> dict[str, Any]:
+def read(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
     """The envelope of an object: as it is, at a version, or as of a ledger sequence.
 
     Raises ObjectDeleted or ObjectRedacted, with the tombstone's version id, when what was
     asked for may no longer be shown. The tombstone itself can be read by its version id.
     """
+    scope = store.scope_of_object(request)
     object_id, version_id = request["object_id"], request.get("version_id")
     as_of = request.get("at_sequence")
     if version_id is not None and as_of is not None:
         raise InvalidRequest("give a version or a sequence, not both")
     current = scope.index.current(object_id)
-    _require_readable(scope, request, current)
+    require(
+        scope.policy(),
+        request,
+        "read",
+        object_type=None if current is None else current.object_type,
+    )
     if current is None or current.family != "object":
         raise ObjectNotFound(f"there is no object {object_id} in {scope.scope_id}")
     row: VersionRow | None = current
@@ -45,15 +53,6 @@ def read(scope: OpenScope, request: Mapping[str, Any]) -> dict[str, Any]:
     explicit = version_id is not None
     _require_visible(row, current, explicit=explicit)
     return scope.envelope(row)
-
-
-def _require_readable(
-    scope: OpenScope, request: Mapping[str, Any], current: VersionRow | None
-) -> None:
-    actor = request.get("actor")
-    if actor is not None:
-        object_type = None if current is None else current.object_type
-        require_access(scope.policy(), Action(actor["actor_id"], "read", object_type))
 
 
 def _require_visible(row: VersionRow, current: VersionRow, *, explicit: bool) -> None:

@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from pamctl.errors import ScopeNotFound
 from pamctl.model.documents import check
-from pamctl.rules.authorization import Action, default_policy, require_access
+from pamctl.rules.authorization import default_policy
+from pamctl.service.authority import require
+from pamctl.service.desk import Change, Desk
 from pamctl.service.open_scope import OpenScope
-from pamctl.store.commit import NewEntry, ScopeWriter
+from pamctl.store.commit import NewEntry
 
 if TYPE_CHECKING:
     from pamctl.service.store import Store
+
+OWNER: Mapping[str, Any] = {"actor_id": "actor:local:owner", "actor_kind": "human"}
+"""Who made a scope when nobody said."""
 
 
 def make_scope(store: Store, request: Mapping[str, Any]) -> None:
@@ -25,38 +30,59 @@ def make_scope(store: Store, request: Mapping[str, Any]) -> None:
         scope["parent_scope_id"] = request["parent_scope_id"]
     first = NewEntry("scope", {**scope, "store_id": store.store_id, "created_at": now})
     policy = request.get("policy", default_policy())
-    governed = {"policy": policy, "actor": request["actor"], "recorded_at": now}
+    governed = {"policy": policy, "actor": request.get("actor", OWNER), "recorded_at": now}
     store.directory.create_scope(scope, [[first, NewEntry("policy", governed)]])
 
 
-def show_scope(store: Store, scope_id: str) -> dict[str, Any]:
+def create_scope(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Make a scope, unless it is there, and show it."""
+    check("requests/scope_create", request)
+    make_scope(store, request)
+    return show_scope(store, request)
+
+
+def list_scopes(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Every scope of the store, by scope id."""
+    return {"items": sorted(store.directory.scopes(), key=lambda scope: str(scope["scope_id"]))}
+
+
+def show_scope(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
     """A scope's document with the policy in force."""
+    scope_id = request["scope_id"]
     for document in store.directory.scopes():
         if document["scope_id"] == scope_id:
             return {**document, "policy": store.open_scope(scope_id, fresh=True).policy()}
     raise ScopeNotFound(f"there is no scope {scope_id}")
 
 
-def set_policy(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Put a policy in force. It is an entry of the ledger, so every policy that ever was in
-    force stays readable, with who set it and when."""
-    check("policy", request["policy"])
-    scope = store.open_scope(request["scope_id"])
-    actor_id = request["actor"]["actor_id"]
-    with ScopeWriter(scope.layout, store.layout.quarantine) as writer:
-        base = scope.refresh()
-        store.notices.extend(writer.recover(base))
-        require_access(scope.policy(), Action(actor_id, "set_policy"))
-        entry = NewEntry(
-            "policy",
-            {
-                "policy": request["policy"],
-                "actor": request["actor"],
-                "recorded_at": store.sources.now(),
-            },
-        )
-        scope.index.apply(base, writer.commit(base, [[entry]]))
-    return show_scope(store, request["scope_id"])
+def put_policy(desk: Desk, request: Mapping[str, Any]) -> Change:
+    """Stage a policy. It is an entry of the ledger, so every policy that ever was in force
+    stays readable, with who set it and when; from here on it decides."""
+    policy = request["policy"]
+    require(desk.policy, request, "set_policy")
+    body = {"policy": policy, "actor": request["actor"], "recorded_at": desk.sources.now()}
+    desk.policy = policy
+    result = {
+        "operation_id": request["operation_id"],
+        "policy": policy,
+        "replayed": False,
+        "scope_id": desk.scope_id,
+    }
+    return Change([NewEntry("policy", body)], result)
+
+
+def show_store(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
+    """The store, and each scope's counts, head and index."""
+    return {
+        "store_id": store.store_id,
+        "path": str(store.path),
+        "format_version": store.config["format_version"],
+        "default_scope": store.default_scope,
+        "scopes": [
+            scope_status(store.open_scope(scope["scope_id"]), scope)
+            for scope in list_scopes(store, request)["items"]
+        ],
+    }
 
 
 def scope_status(scope: OpenScope, document: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,31 +16,27 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from pamctl.errors import InvalidRequest, ObjectNotFound, ScopeNotFound
-from pamctl.model.documents import check
 from pamctl.service.arguments import (
     CreateArguments,
     DeleteArguments,
     HistoryArguments,
     LogArguments,
+    PolicyArguments,
     QueryArguments,
     ReadArguments,
+    ScopeArguments,
     TransitionArguments,
     UpdateArguments,
 )
-from pamctl.service.group import VERBS, Group
-from pamctl.service.history import history, log
+from pamctl.service.group import Group
 from pamctl.service.open_scope import OpenScope
-from pamctl.service.query import query
-from pamctl.service.read import read
-from pamctl.service.scopes import make_scope, scope_status, set_policy, show_scope
+from pamctl.service.operations import CHANGES, OTHERS
+from pamctl.service.scopes import OWNER, index_state, make_scope
 from pamctl.service.sources import Clock, Entropy, Sources
 from pamctl.store.directory import StoreDirectory
 from pamctl.store.layout import FORMAT, FORMAT_VERSION, StoreLayout
 
 DEFAULT_SCOPE = "workspace:default"
-OWNER = {"actor_id": "actor:local:owner", "actor_kind": "human"}
-"""Who made a scope when nobody said."""
-
 Json = dict[str, Any]
 
 
@@ -149,22 +145,19 @@ class Store:
 
     def read(self, **arguments: Unpack[ReadArguments]) -> Json:
         """The envelope of an object, or of one of its versions. PAMSPEC §10.2."""
-        return read(self._scope_of_object(arguments), _given(arguments))
+        return self._look("read", arguments)
 
     def history(self, **arguments: Unpack[HistoryArguments]) -> Json:
         """An object's versions or events, oldest first. PAMSPEC §10.7."""
-        return history(self._scope_of_object(arguments), _given(arguments))
+        return self._look("history", arguments)
 
     def log(self, **arguments: Unpack[LogArguments]) -> Json:
         """The scope's events, in ledger order. PAMSPEC §7.7."""
-        scope = self._scope_to_read(arguments["scope_id"])
-        return (
-            {"items": [], "next_cursor": None} if scope is None else log(scope, _given(arguments))
-        )
+        return self._look("log", arguments)
 
     def query(self, **arguments: Unpack[QueryArguments]) -> Json:
         """The objects that filters select. PAMSPEC §10.6, §11."""
-        return query(self, self._scope_to_read(arguments["scope_id"]), _given(arguments))
+        return self._look("query", arguments)
 
     def version_bytes(self, scope_id: str, version_id: str) -> bytes:
         """The exact stored bytes of a version, whose SHA-256 is its address."""
@@ -185,61 +178,25 @@ class Store:
 
     # Scopes
 
-    def scope_create(
-        self,
-        *,
-        scope_id: str,
-        actor: Mapping[str, Any] = OWNER,
-        scope_kind: str | None = None,
-        parent_scope_id: str | None = None,
-        policy: Mapping[str, Any] | None = None,
-    ) -> Json:
+    def scope_create(self, **arguments: Unpack[ScopeArguments]) -> Json:
         """Make a scope, unless it is there, and show it. PAMSPEC §7.5."""
-        request = _given(
-            {
-                "scope_id": scope_id,
-                "actor": actor,
-                "scope_kind": scope_kind,
-                "parent_scope_id": parent_scope_id,
-                "policy": policy,
-            }
-        )
-        check("requests/scope_create", request)
-        make_scope(self, request)
-        return show_scope(self, scope_id)
+        return self._look("scope_create", arguments)
 
     def scope_list(self) -> Json:
         """Every scope of the store, by scope id."""
-        return {"items": sorted(self.directory.scopes(), key=lambda scope: str(scope["scope_id"]))}
+        return self._look("scope_list", {})
 
     def scope_show(self, *, scope_id: str) -> Json:
         """One scope, with its policy. Raises ScopeNotFound."""
-        return show_scope(self, scope_id)
+        return self._look("scope_show", {"scope_id": scope_id})
 
-    def scope_policy(
-        self,
-        *,
-        scope_id: str,
-        policy: Mapping[str, Any] | None = None,
-        actor: Mapping[str, Any] = OWNER,
-    ) -> Json:
-        """Put a policy in force, or without one show the scope."""
-        if policy is None:
-            return show_scope(self, scope_id)
-        return set_policy(self, {"scope_id": scope_id, "policy": policy, "actor": actor})
+    def scope_policy(self, **arguments: Unpack[PolicyArguments]) -> Json:
+        """Put a policy in force."""
+        return self._write("scope_policy", arguments)
 
     def status(self) -> Json:
         """The store, and each scope's counts, head and index."""
-        return {
-            "store_id": self.store_id,
-            "path": str(self.path),
-            "format_version": self.config["format_version"],
-            "default_scope": self.default_scope,
-            "scopes": [
-                scope_status(self.open_scope(scope["scope_id"]), scope)
-                for scope in self.scope_list()["items"]
-            ],
-        }
+        return self._look("status", {})
 
     def perform(self, operation: str, arguments: Mapping[str, Any]) -> Any:
         """Any of these operations by its name; arguments as in `schemas/requests/`.
@@ -248,21 +205,20 @@ class Store:
         a command that reads cannot afford the validator: whoever takes their arguments from
         a stranger checks them first, as the bindings do.
         """
-        if operation in VERBS:
+        if operation in CHANGES:
             return self._write(operation, arguments)
-        if operation not in _READING:
-            raise InvalidRequest(
-                f"there is no operation {operation!r}",
-                hint=f"the operations are {', '.join((*VERBS, *_READING))}",
-            )
-        return getattr(self, operation)(**_given(arguments))
+        if operation in OTHERS:
+            return OTHERS[operation](self, _given(arguments))
+        raise InvalidRequest(
+            f"there is no operation {operation!r}",
+            hint=f"the operations are {', '.join((*CHANGES, *OTHERS))}",
+        )
 
     def rebuild_index(self, *, scope_id: str) -> Json:
         """Make a scope's index anew from its ledger. PAMSPEC §17.3: no version comes of it."""
         scope = self.open_scope(scope_id)
         scope.index.reset()
-        state: Json = scope_status(scope, show_scope(self, scope_id))["index"]
-        return state
+        return index_state(scope, scope.refresh().sequence)
 
     # What the operations rest on
 
@@ -276,6 +232,25 @@ class Store:
             self._scopes[scope_id] = scope
         if fresh:
             scope.refresh()
+        return scope
+
+    def scope_to_read(self, scope_id: str) -> OpenScope | None:
+        """A scope to read in; None for one that its first write will make, and that reads as
+        empty until then. Raises ScopeNotFound in a store that makes none by itself."""
+        try:
+            return self.open_scope(scope_id, fresh=True)
+        except ScopeNotFound:
+            if not self.config.get("auto_create_scopes", True):
+                raise
+            return None
+
+    def scope_of_object(self, request: Mapping[str, Any]) -> OpenScope:
+        """The scope to look for an object in. Raises ObjectNotFound where there is none."""
+        scope = self.scope_to_read(request["scope_id"])
+        if scope is None:
+            raise ObjectNotFound(
+                f"there is no object {request['object_id']} in {request['scope_id']}"
+            )
         return scope
 
     def ensure_scope(
@@ -299,36 +274,10 @@ class Store:
             result: Json = group.perform(operation, _given(arguments))
         return result
 
-    def _scope_to_read(self, scope_id: str) -> OpenScope | None:
-        """A scope to read in; None for one that its first write will make, and that reads as
-        empty until then."""
-        try:
-            return self.open_scope(scope_id, fresh=True)
-        except ScopeNotFound:
-            if not self.config.get("auto_create_scopes", True):
-                raise
-            return None
+    def _look(self, operation: str, arguments: Mapping[str, Any]) -> Json:
+        result: Json = OTHERS[operation](self, _given(arguments))
+        return result
 
-    def _scope_of_object(self, arguments: ReadArguments | HistoryArguments) -> OpenScope:
-        scope = self._scope_to_read(arguments["scope_id"])
-        if scope is None:
-            raise ObjectNotFound(
-                f"there is no object {arguments['object_id']} in {arguments['scope_id']}"
-            )
-        return scope
-
-
-_READING = (
-    "read",
-    "history",
-    "log",
-    "query",
-    "scope_create",
-    "scope_list",
-    "scope_show",
-    "scope_policy",
-    "status",
-)
 
 _MAY_BE_NULL = ("canonical_content", "merge_patch")
 

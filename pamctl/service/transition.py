@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from pamctl.errors import RetentionRestriction
-from pamctl.rules.authorization import DEFAULT_POLICY_BASIS, Action, require_access
+from pamctl.rules.authorization import DEFAULT_POLICY_BASIS
 from pamctl.rules.retention import require_no_hold
 from pamctl.rules.transitions import TransitionDecision, decide_transition
+from pamctl.service.authority import require
 from pamctl.service.desk import Change, Desk
 from pamctl.service.envelopes import TOMBSTONE, next_version, withhold_leaves
 
@@ -22,18 +23,16 @@ def transition(desk: Desk, request: Mapping[str, Any]) -> Change:
     Raises InvalidStateTransition, PolicyDenied, VersionConflict or LegalHold.
     """
     dimension, target = request["dimension"], request["target_state"]
-    actor_id = request["actor"]["actor_id"]
-    require_access(desk.policy, Action(actor_id, "transition", None, dimension, target))
+    asked = {"dimension": dimension, "target_state": target}
+    require(desk.policy, request, "transition", **asked)
     current = desk.expect(request["object_id"], request["expected_version_id"])
-    require_access(
-        desk.policy, Action(actor_id, "transition", current["object_type"], dimension, target)
-    )
+    require(desk.policy, request, "transition", object_type=current["object_type"], **asked)
     source = current[f"{dimension}_state"]
     decision = decide_transition(
         dimension,
         source,
         target,
-        actor_id=actor_id,
+        actor_id=request["actor"]["actor_id"],
         overrides=desk.policy.get("overrides", ()),
         override=request.get("override"),
         corrects_provenance="provenance" in request,

@@ -9,7 +9,7 @@ from pamctl.encoding.canonical import canonical
 from pamctl.errors import InvalidRequest, ObjectRedacted, RetentionRestriction
 from pamctl.model.documents import check
 from pamctl.model.envelopes import semantic_checks
-from pamctl.rules.authorization import Action, require_access
+from pamctl.service.authority import require
 from pamctl.service.create import require_bounded
 from pamctl.service.desk import Change, Desk
 from pamctl.service.envelopes import TEMPORAL_ASSERTIONS, assert_times, next_version
@@ -27,10 +27,9 @@ def update(desk: Desk, request: Mapping[str, Any]) -> Change:
     ways = [member for member in _CONTENT if member in request]
     if len(ways) > 1:
         raise InvalidRequest(f"give one of {', '.join(ways)}, not {len(ways)}")
-    actor_id = request["actor"]["actor_id"]
-    require_access(desk.policy, Action(actor_id, "update"))
+    require(desk.policy, request, "update")
     current = desk.expect(request["object_id"], request["expected_version_id"])
-    require_access(desk.policy, Action(actor_id, "update", current["object_type"]))
+    require(desk.policy, request, "update", object_type=current["object_type"])
     _require_changeable(current)
     envelope = next_version(current, request, desk.sources.now(), desk.sources)
     if ways:
