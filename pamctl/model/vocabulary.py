@@ -1,0 +1,143 @@
+"""The drafts' vocabularies: states, types, operations, events, and ours beside them.
+
+Their one source in the code; tests hold the schemas to it.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+SPEC_VERSION = "0.1.0-draft"
+"""The revision of the object model in every envelope. PAMSPEC §8.1."""
+
+LifecycleState = Literal["scratch", "candidate", "active", "superseded", "deprecated", "archived"]
+AvailabilityState = Literal["available", "partially_redacted", "redacted", "deleted"]
+RetentionState = Literal["retained", "expired", "pending_deletion", "legal_hold"]
+ValidationState = Literal["unverified", "corroborated", "disputed", "rejected"]
+Dimension = Literal["lifecycle", "availability", "retention", "validation"]
+
+StandardObjectType = Literal[
+    "claim",
+    "decision",
+    "task",
+    "artifact",
+    "observation",
+    "entity",
+    "summary",
+    "tool_invocation",
+    "tool_result",
+    "working_memory",
+]
+
+Operation = Literal[
+    "create",
+    "read",
+    "update",
+    "transition",
+    "relate",
+    "query",
+    "inspect_history",
+    "redact",
+    "delete",
+    "promote",
+    "subscribe",
+    "unsubscribe",
+]
+
+EventType = Literal[
+    "object_created",
+    "object_updated",
+    "lifecycle_transitioned",
+    "availability_transitioned",
+    "retention_transitioned",
+    "validation_transitioned",
+    "relationship_created",
+    "relationship_updated",
+    "provenance_updated",
+    "embedding_generated",
+    "index_rebuilt",
+    "access_denied",
+    "object_redacted",
+    "object_deleted",
+    "working_memory_promoted",
+    "tool_invoked",
+    "tool_completed",
+    "subscription_opened",
+    "subscription_closed",
+    "delegation_granted",
+    "delegation_revoked",
+    "delegation_exercised",
+]
+
+TemporalBasis = Literal[
+    "observed_at", "asserted_at", "valid_time", "committed_at", "recorded_at", "sequence"
+]
+
+OrderField = Literal[
+    "sequence",
+    "ledger_sequence",
+    "committed_at",
+    "recorded_at",
+    "observed_at",
+    "asserted_at",
+    "valid_from",
+    "valid_until",
+    "object_id",
+    "object_type",
+    "version_id",
+    "relevance",
+]
+
+EntryKind = Literal[
+    "event",
+    "scope",
+    "policy",
+    "idempotency",
+    "erasure",
+    "snapshot",
+    "space",
+    "checkpoint",
+    "pack",
+    "import",
+    "merge",
+]
+
+LIFECYCLE_STATES: tuple[LifecycleState, ...] = get_args(LifecycleState)
+AVAILABILITY_STATES: tuple[AvailabilityState, ...] = get_args(AvailabilityState)
+RETENTION_STATES: tuple[RetentionState, ...] = get_args(RetentionState)
+VALIDATION_STATES: tuple[ValidationState, ...] = get_args(ValidationState)
+DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
+"""The four dimensions; `f"{dimension}_state"` is the member of an envelope. PAMSPEC §9."""
+
+STATES: dict[Dimension, tuple[str, ...]] = {
+    "lifecycle": LIFECYCLE_STATES,
+    "availability": AVAILABILITY_STATES,
+    "retention": RETENTION_STATES,
+    "validation": VALIDATION_STATES,
+}
+"""The states of each dimension. PAMSPEC §9.1-§9.4."""
+
+STANDARD_OBJECT_TYPES: tuple[StandardObjectType, ...] = get_args(StandardObjectType)
+"""PAMSPEC §8.2."""
+
+OPERATIONS: tuple[Operation, ...] = get_args(Operation)
+"""The operations of PAMSPEC §10, which policies and delegations name."""
+
+EVENT_TYPES: tuple[EventType, ...] = get_args(EventType)
+"""PAMSPEC §7.7, §10.8, §10.10, §15.4."""
+
+VERSION_EVENT_TYPES: tuple[EventType, ...] = (
+    *EVENT_TYPES[:9],
+    "object_redacted",
+    "object_deleted",
+)
+"""Events that come with a new version. PAMSPEC §8.4."""
+
+TEMPORAL_BASES: tuple[TemporalBasis, ...] = get_args(TemporalBasis)
+"""Which time a temporal filter means. PAMSPEC §11."""
+
+ORDER_FIELDS: tuple[OrderField, ...] = get_args(OrderField)
+"""What a query can be ordered by; each may be followed by `:desc`."""
+
+ENTRY_KINDS: tuple[EntryKind, ...] = get_args(EntryKind)
+"""Kinds of ledger entries."""

@@ -1,0 +1,387 @@
+"""What the operations accept as arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pamctl.limits import IDEMPOTENCY_KEY_CHARS_MAX, PAGE_ITEMS_MAX
+from tests.schemas.instances import (
+    ACTOR,
+    AGENT,
+    INTEGRITY,
+    INVOCATION,
+    LATER,
+    NOON,
+    POLICY,
+    QUALITY,
+    STATEMENT,
+    STATES,
+)
+from tests.schemas.tables import MISSING, Fault, Table, edited, merged
+
+HERE = {"scope_id": "workspace:garden"}
+ROSE = merged(HERE, {"object_id": "mem:rose"})
+KEYED = {"operation_id": "op:1", "idempotency_key": "k" * IDEMPOTENCY_KEY_CHARS_MAX}
+AT_VERSION: dict[str, Any] = merged(ROSE, KEYED, {"expected_version_id": "ver:1", "actor": ACTOR})
+
+CREATE: dict[str, Any] = merged(
+    ROSE,
+    STATES,
+    KEYED,
+    {
+        "object_type": "claim",
+        "canonical_content": {"statement": "The rose needs pruning."},
+        "schema_id": "https://example.org/schemas/claim",
+        "actor": AGENT,
+        "provenance": STATEMENT,
+        "observed_at": NOON,
+        "asserted_at": LATER,
+        "valid_from": NOON,
+        "valid_until": LATER,
+        "quality_signals": QUALITY,
+        "integrity": INTEGRITY,
+        "relationship_refs": ["rel:1"],
+        "expect_absent": True,
+    },
+)
+BARE_CREATE = {
+    name: CREATE[name]
+    for name in ("scope_id", "object_type", "canonical_content", "actor", "provenance")
+}
+UPDATE = merged(
+    AT_VERSION,
+    {"provenance": STATEMENT, "canonical_content": None, "quality_signals": QUALITY},
+)
+METADATA = edited(UPDATE, "/canonical_content", MISSING)
+PATCH = [
+    {"op": "test", "path": "", "value": {}},
+    {"op": "add", "path": "/a~1b/~0/0", "value": None, "comment": "RFC 6902 ignores this"},
+    {"op": "move", "from": "/a", "path": "/b"},
+]
+PATCHED = merged(METADATA, {"json_patch": PATCH})
+TRANSITION = merged(
+    AT_VERSION,
+    {
+        "dimension": "lifecycle",
+        "target_state": "archived",
+        "policy_basis": "policy:1",
+        "provenance": STATEMENT,
+        "override": "rule:review",
+    },
+)
+FILTERS: dict[str, Any] = merged(
+    HERE,
+    {
+        "actor": ACTOR,
+        "object_type": ["claim", "org.example.garden.bed"],
+        "lifecycle_state": ["active", "candidate"],
+        "availability_state": "available",
+        "retention_state": "retained",
+        "validation_state": "corroborated",
+        "any_state": False,
+        "schema_id": ["urn:example:bed"],
+        "provenance_id": ["prov:1"],
+        "actor_id": "actor:local:user",
+        "source_ref": ["file:garden.md"],
+        "text": "rose",
+        "temporal": {"basis": "observed_at", "from": NOON, "until": LATER},
+        "as_of": 12,
+        "order_by": ["relevance", "observed_at:desc"],
+        "limit": PAGE_ITEMS_MAX,
+        "cursor": "c",
+        "count": True,
+        "explain": False,
+        "operation_id": "op:1",
+    },
+)
+WRITING_FAULTS = [
+    Fault("/scope_id", MISSING),
+    Fault("/scope_id", "garden"),
+    Fault("/actor", MISSING),
+    Fault("/actor/actor_id", MISSING, code="invalid_object"),
+    Fault("/actor", "actor:local:user", code="invalid_object"),
+    Fault("/operation_id", 4),
+    Fault("/idempotency_key", ""),
+    Fault("/idempotency_key", "k" * (IDEMPOTENCY_KEY_CHARS_MAX + 1)),
+    Fault("/scope", "workspace:garden"),
+]
+VERSION_FAULTS = [
+    *WRITING_FAULTS,
+    Fault("/object_id", MISSING),
+    Fault("/expected_version_id", MISSING),
+    Fault("/expected_version_id", 1),
+]
+PROVENANCE_FAULTS = [
+    Fault("/provenance/activity", MISSING, code="invalid_object"),
+    Fault(
+        "/provenance/actor", {"actor_id": "a:b"}, "/provenance/actor/actor_kind", "invalid_object"
+    ),
+    Fault("/provenance/why", "because", code="invalid_object"),
+    Fault("/provenance", "created", code="invalid_object"),
+]
+METADATA_FAULTS = [
+    Fault("/observed_at", "2026-03-01"),
+    Fault("/valid_until", "2026-03-01T12:00:00+24:00"),
+    Fault("/quality_signals/evidence_strength", 1.01, code="invalid_object"),
+    Fault("/integrity", {"signature": "c2ln"}, "/integrity/algorithm", "invalid_object"),
+    Fault("/integrity", {}, code="invalid_object"),
+]
+
+_TABLES: dict[str, Table] = {
+    "create": Table(
+        "invalid_request",
+        [
+            CREATE,
+            BARE_CREATE,
+            edited(BARE_CREATE, "/canonical_content", None),
+            merged(
+                BARE_CREATE, {"object_type": "tool_invocation", "canonical_content": INVOCATION}
+            ),
+            merged(BARE_CREATE, {"object_type": "org.example.bed", "schema_id": "urn:example:bed"}),
+        ],
+        [
+            *WRITING_FAULTS,
+            *PROVENANCE_FAULTS,
+            *METADATA_FAULTS,
+            Fault("/provenance", MISSING),
+            Fault("/object_type", MISSING),
+            Fault("/canonical_content", MISSING),
+            Fault("/object_type", "claims", code="unsupported_object_type"),
+            Fault("/object_type", "Claim", code="unsupported_object_type"),
+            Fault("/object_type", "example.claim", code="unsupported_object_type"),
+            Fault("/object_type", "", code="unsupported_object_type"),
+            Fault("/object_type", 3),
+            Fault(
+                "",
+                merged(BARE_CREATE, {"object_type": "org.example.bed"}),
+                "/schema_id",
+                "invalid_object",
+            ),
+            Fault(
+                "/object_type", "working_memory", "/canonical_content/statement", "invalid_object"
+            ),
+            Fault(
+                "",
+                merged(BARE_CREATE, {"object_type": "tool_result", "canonical_content": "ok"}),
+                "/canonical_content",
+                "invalid_object",
+            ),
+            Fault("/lifecycle_state", "activ"),
+            Fault("/validation_state", ["corroborated"]),
+            Fault("/schema_id", "claim schema"),
+            Fault("/relationship_refs", "rel:1"),
+            Fault("/expect_absent", 1),
+            Fault("/sequence", 1),
+        ],
+    ),
+    "read": Table(
+        "invalid_request",
+        [
+            merged(ROSE, {"version_id": "ver:1", "actor": ACTOR, "operation_id": "op:1"}),
+            ROSE,
+            merged(ROSE, {"at_sequence": 0}),
+            merged(ROSE, {"snapshot_id": "snap:1"}),
+        ],
+        [
+            Fault("/object_id", MISSING),
+            Fault("/object_id", None),
+            Fault("/at_sequence", 3),
+            Fault("/snapshot_id", "snap:1"),
+            Fault("", merged(ROSE, {"at_sequence": 1.0}), "/at_sequence"),
+            Fault("", merged(ROSE, {"at_sequence": -1}), "/at_sequence"),
+            Fault("/actor/actor_kind", MISSING, code="invalid_object"),
+            Fault("/version", "ver:1"),
+        ],
+    ),
+    "update": Table(
+        "invalid_request",
+        [
+            UPDATE,
+            PATCHED,
+            merged(METADATA, {"merge_patch": {"statement": None}}),
+            merged(METADATA, {"quality_signals": QUALITY, "valid_until": NOON}),
+            METADATA,
+        ],
+        [
+            *VERSION_FAULTS,
+            *PROVENANCE_FAULTS,
+            *METADATA_FAULTS,
+            Fault("/provenance", MISSING),
+            Fault("/json_patch", PATCH),
+            Fault("/merge_patch", {}),
+            Fault("", merged(PATCHED, {"merge_patch": 1}), "/merge_patch"),
+            Fault("", edited(PATCHED, "/json_patch/0/op", "put"), "/json_patch/0/op"),
+            Fault("", edited(PATCHED, "/json_patch/0/value", MISSING), "/json_patch/0/value"),
+            Fault("", edited(PATCHED, "/json_patch/1/path", "a"), "/json_patch/1/path"),
+            Fault("", edited(PATCHED, "/json_patch/1/path", "/a~2"), "/json_patch/1/path"),
+            Fault("", edited(PATCHED, "/json_patch/2/from", MISSING), "/json_patch/2/from"),
+            Fault("", edited(PATCHED, "/json_patch", {}), "/json_patch"),
+            Fault("/object_type", "decision"),
+            Fault("/lifecycle_state", "archived"),
+        ],
+    ),
+    "transition": Table(
+        "invalid_request",
+        [TRANSITION, merged(TRANSITION, {"target_state": "redacted"})],
+        [
+            *VERSION_FAULTS,
+            *PROVENANCE_FAULTS,
+            Fault("/dimension", MISSING),
+            Fault("/dimension", "life cycle"),
+            Fault("/target_state", MISSING),
+            Fault("/target_state", "gone"),
+            Fault("/policy_basis", ""),
+            Fault("/override", ""),
+            Fault("/canonical_content", 1),
+        ],
+    ),
+    "delete": Table(
+        "invalid_request",
+        [merged(AT_VERSION, {"policy_basis": "policy:1", "provenance": STATEMENT}), AT_VERSION],
+        [
+            *VERSION_FAULTS,
+            *PROVENANCE_FAULTS,
+            Fault("/policy_basis", 1),
+            Fault("/erase", True),
+        ],
+    ),
+    "history": Table(
+        "invalid_request",
+        [
+            merged(
+                ROSE,
+                {
+                    "actor": ACTOR,
+                    "kind": "events",
+                    "event_classes": ["object_created"],
+                    "from_sequence": 1,
+                    "to_sequence": 9,
+                    "limit": 1,
+                    "cursor": "c",
+                    "operation_id": "op:1",
+                },
+            ),
+            ROSE,
+        ],
+        [
+            Fault("/scope_id", MISSING),
+            Fault("/object_id", MISSING),
+            Fault("/kind", "version"),
+            Fault("/event_classes", []),
+            Fault("/event_classes/0", "created"),
+            Fault("/from_sequence", 0),
+            Fault("/to_sequence", "9"),
+            Fault("/limit", 0),
+            Fault("/after", 1),
+        ],
+    ),
+    "query": Table(
+        "invalid_request",
+        [
+            FILTERS,
+            HERE,
+            merged(HERE, {"as_of": NOON, "temporal": {"basis": "sequence", "from": 0}}),
+            merged(HERE, {"lifecycle_state": "active", "limit": 1}),
+        ],
+        [
+            Fault("/scope_id", MISSING),
+            Fault("/object_type/0", "claims", code="unsupported_object_type"),
+            Fault("/object_type", "claims", code="unsupported_object_type"),
+            Fault("/object_type", 5),
+            Fault("/lifecycle_state/1", "available"),
+            Fault("/lifecycle_state", []),
+            Fault("/availability_state", "there"),
+            Fault("/availability_state", None),
+            Fault("/schema_id/0", "bed"),
+            Fault("/actor_id", "user"),
+            Fault("/source_ref", ["x"] * (PAGE_ITEMS_MAX + 1)),
+            Fault("/temporal/basis", "noted_at"),
+            Fault("/temporal/from", 5),
+            Fault("/temporal/basis", "sequence", "/temporal/from"),
+            Fault("/temporal", {"basis": "observed_at"}),
+            Fault("/temporal/at", NOON),
+            Fault("/as_of", -1),
+            Fault("/as_of", 12.0),
+            Fault("/as_of", "12"),
+            Fault("/order_by/0", "relevance:asc"),
+            Fault("/limit", PAGE_ITEMS_MAX + 1),
+            Fault("/limit", 2.5),
+            Fault("/limit", True),
+            Fault("/count", "yes"),
+            Fault("/actor/name", "User", code="invalid_object"),
+            Fault("/filters", {}),
+        ],
+    ),
+    "log": Table(
+        "invalid_request",
+        [
+            merged(
+                HERE,
+                {
+                    "actor": ACTOR,
+                    "after": 0,
+                    "event_classes": ["object_deleted"],
+                    "object_id": "mem:rose",
+                    "limit": 5,
+                    "cursor": "7",
+                    "operation_id": "op:1",
+                },
+            ),
+            HERE,
+        ],
+        [
+            Fault("/scope_id", MISSING),
+            Fault("/after", -1),
+            Fault("/after", 1.0),
+            Fault("/event_classes/0", "deleted"),
+            Fault("/object_id", "rose"),
+            Fault("/follow", True),
+        ],
+    ),
+    "scope_create": Table(
+        "invalid_request",
+        [
+            merged(
+                HERE,
+                {
+                    "scope_kind": "workspace",
+                    "parent_scope_id": "workspace:home",
+                    "policy": POLICY,
+                    "actor": ACTOR,
+                },
+            ),
+            HERE,
+        ],
+        [
+            Fault("/scope_id", MISSING),
+            Fault("/scope_kind", ""),
+            Fault("/parent_scope_id", "home"),
+            Fault("/policy/rules/0/effect", "grant"),
+            Fault("/actor/actor_id", MISSING, code="invalid_object"),
+            Fault("/kind", "workspace"),
+        ],
+    ),
+    "scope_list": Table(
+        "invalid_request", [{}], [Fault("/scope_id", "workspace:garden"), Fault("", [])]
+    ),
+    "scope_show": Table(
+        "invalid_request",
+        [HERE],
+        [Fault("/scope_id", MISSING), Fault("/scope_id", ""), Fault("/actor", ACTOR)],
+    ),
+    "scope_policy": Table(
+        "invalid_request",
+        [merged(HERE, KEYED, {"policy": POLICY, "actor": ACTOR})],
+        [
+            *WRITING_FAULTS,
+            Fault("/policy", MISSING),
+            Fault("/policy", None),
+            Fault("/policy/default_effect", MISSING),
+            Fault("/policy/overrides/0/condition", "mood"),
+            Fault("/policies", {}),
+        ],
+    ),
+    "status": Table("invalid_request", [{}], [Fault("/verbose", True), Fault("", None)]),
+}
+
+REQUEST_TABLES = {f"requests/{operation}": table for operation, table in _TABLES.items()}
