@@ -45,6 +45,14 @@ LOCK_WAIT_SEC = 10.0
 """How long a writer waits for a scope before it answers service_unavailable. A commit takes
 milliseconds; a group of the largest size takes about a second."""
 
+TRAVERSAL_DEPTH_MAX = 16
+"""Steps along relationships. In a connected graph of people's notes everything is within a
+few; whoever asks for more asks for everything."""
+
+TRAVERSAL_ITEMS_MAX = 100_000
+"""Objects that one traversal reaches, and relationships that it lists, so that it stays in
+memory and within seconds."""
+
 SLUG_CHARS_MAX = 40
 """The readable part of a scope's folder name; the rest of the name makes it unique."""
 

@@ -1,0 +1,1 @@
+"""Ed25519 keys: reading, writing, signing, verifying. The only user of `cryptography`."""

@@ -1,0 +1,219 @@
+"""Ed25519 keys (RFC 8032) in the encodings that others use: PKCS#8 and SPKI (RFC 8410).
+
+Only Ed25519 passes. A public key is checked as a point before it can be pinned, and what
+it is called depends on its bytes alone: its key id (MPR §5.1).
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, b64encode
+from binascii import Error as Base64Error
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from pamctl.crypto import points
+from pamctl.encoding import base64url
+from pamctl.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+        Ed25519PrivateKey,
+        Ed25519PublicKey,
+    )
+
+SEED_BYTES = 32
+SIGNATURE_BYTES = 64
+KEY_ID_BYTES = 8
+
+# SEQUENCE { SEQUENCE { OID 1.3.101.112 }, BIT STRING }: the only DER of an Ed25519 SPKI.
+_SPKI_PREFIX = bytes.fromhex("302a300506032b6570032100")
+_PEM = re.compile(
+    rb"\s*-----BEGIN PUBLIC KEY-----\r?\n([A-Za-z0-9+/=\r\n]+)-----END PUBLIC KEY-----\s*\Z"
+)
+_HEX = re.compile(r"[0-9A-Fa-f]{64}\Z")
+_OTHER_KINDS = {
+    bytes.fromhex("06092a864886f70d010101"): "an RSA key",
+    bytes.fromhex("06072a8648ce3d0201"): "an elliptic curve (ECDSA) key",
+    bytes.fromhex("06032b656e"): "an X25519 key, which cannot sign",
+    bytes.fromhex("06032b6571"): "an Ed448 key",
+}
+
+
+class PublicKey:
+    """An Ed25519 public key that passed `points.fault`.
+
+    Attributes:
+        raw: the 32 bytes of the point.
+        key_id: first 8 bytes of SHA-256 over `raw`, as 16 lowercase hexadecimal digits.
+    """
+
+    __slots__ = ("_verifier", "key_id", "raw")
+
+    def __init__(self, raw: bytes) -> None:
+        """Raises InvalidRequest when `raw` is no point that a key may be."""
+        fault = points.fault(raw)
+        if fault is not None:
+            raise InvalidRequest(f"this is no usable Ed25519 public key: {fault}")
+        self.raw = raw
+        self.key_id = sha256(raw).digest()[:KEY_ID_BYTES].hex()
+        self._verifier: Ed25519PublicKey | None = None
+
+    @classmethod
+    def from_spki(cls, der: bytes) -> PublicKey:
+        """The key in a DER SubjectPublicKeyInfo (RFC 8410 §4). Raises InvalidRequest."""
+        if not der.startswith(_SPKI_PREFIX):
+            kind = next((name for oid, name in _OTHER_KINDS.items() if oid in der[:32]), None)
+            raise InvalidRequest(
+                f"this is {kind or 'no Ed25519 public key in DER'}",
+                hint="pamctl takes Ed25519 keys only",
+            )
+        return cls(der[len(_SPKI_PREFIX) :])
+
+    @classmethod
+    def from_spki_b64u(cls, text: str) -> PublicKey:
+        """The key in unpadded base64url of its SPKI. Raises InvalidRequest."""
+        try:
+            return cls.from_spki(base64url.decode(text))
+        except ValueError as cause:
+            raise InvalidRequest(f"the public key is {cause}") from cause
+
+    @classmethod
+    def from_pem(cls, text: bytes) -> PublicKey:
+        """The key in a PEM `PUBLIC KEY`, which must stand alone. Raises InvalidRequest."""
+        match = _PEM.match(text)
+        if match is None:
+            raise InvalidRequest(
+                "this is no PEM public key",
+                hint="it starts with -----BEGIN PUBLIC KEY-----, as `openssl pkey -pubout` writes",
+            )
+        try:
+            der = b64decode(match[1].translate(None, b"\r\n"), validate=True)
+        except Base64Error as cause:
+            raise InvalidRequest(f"the PEM public key is not base64: {cause}") from cause
+        return cls.from_spki(der)
+
+    @classmethod
+    def from_hex(cls, text: str) -> PublicKey:
+        """The key in 64 hexadecimal digits, its raw point. Raises InvalidRequest."""
+        if _HEX.match(text) is None:
+            raise InvalidRequest("a raw Ed25519 public key is 64 hexadecimal digits")
+        return cls(bytes.fromhex(text))
+
+    @classmethod
+    def read(cls, data: bytes) -> PublicKey:
+        """The key in whichever of its forms `data` is: PEM, DER, hexadecimal, or unpadded
+        base64url of the DER; white space around text does not count. Raises InvalidRequest,
+        and says which forms there are."""
+        if data.startswith(_SPKI_PREFIX):
+            return cls.from_spki(data)
+        text = data.strip()
+        if text.startswith(b"-----"):
+            return cls.from_pem(data)
+        if not text.isascii() or not text:
+            raise InvalidRequest(
+                "this is no Ed25519 public key",
+                hint="a key is PEM, DER, 64 hexadecimal digits, or base64url of the DER",
+            )
+        plain = text.decode("ascii")
+        return cls.from_hex(plain) if _HEX.match(plain) else cls.from_spki_b64u(plain)
+
+    @property
+    def key_id_b64u(self) -> str:
+        """The key id where MPR says `_b64u`: 11 characters of unpadded base64url."""
+        return base64url.encode(bytes.fromhex(self.key_id))
+
+    @property
+    def spki_b64u(self) -> str:
+        return base64url.encode(_SPKI_PREFIX + self.raw)
+
+    @property
+    def pem(self) -> str:
+        """PEM as openssl writes it, with its final newline."""
+        body = b64encode(_SPKI_PREFIX + self.raw).decode("ascii")
+        return f"-----BEGIN PUBLIC KEY-----\n{body}\n-----END PUBLIC KEY-----\n"
+
+    def verify(self, signature: bytes, data: bytes) -> bool:
+        """Whether `signature` is this key's over exactly `data` (RFC 8032 §5.1.7)."""
+        from cryptography.exceptions import InvalidSignature
+
+        if self._verifier is None:
+            from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+            self._verifier = Ed25519PublicKey.from_public_bytes(self.raw)
+        try:
+            self._verifier.verify(signature, data)
+        except InvalidSignature:
+            return False
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PublicKey) and other.raw == self.raw
+
+    def __hash__(self) -> int:
+        return hash(self.raw)
+
+    def __repr__(self) -> str:
+        return f"PublicKey({self.key_id})"
+
+
+class PrivateKey:
+    """An Ed25519 private key. It never shows in a repr, a message or a traceback.
+
+    Attributes:
+        public: its public key.
+    """
+
+    __slots__ = ("_signer", "public")
+
+    def __init__(self, signer: Ed25519PrivateKey) -> None:
+        self._signer = signer
+        self.public = PublicKey(signer.public_key().public_bytes_raw())
+
+    @classmethod
+    def from_seed(cls, seed: bytes) -> PrivateKey:
+        """The key of a 32-byte seed. Fresh seeds must come from the system's entropy."""
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+        return cls(Ed25519PrivateKey.from_private_bytes(seed))
+
+    @classmethod
+    def from_pem(cls, text: bytes) -> PrivateKey:
+        """The key in an unencrypted PKCS#8 PEM. Raises InvalidRequest, quoting nothing."""
+        from cryptography.exceptions import UnsupportedAlgorithm
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+        from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+        try:
+            signer = load_pem_private_key(text, password=None)
+        except TypeError:
+            raise InvalidRequest(
+                "the private key is encrypted",
+                hint="decrypt it with `openssl pkey -in FILE -out FILE2` first",
+            ) from None
+        except (ValueError, UnsupportedAlgorithm):
+            raise InvalidRequest(
+                "this is no PEM private key", hint="`openssl genpkey -algorithm ed25519` makes one"
+            ) from None
+        if not isinstance(signer, Ed25519PrivateKey):
+            raise InvalidRequest(
+                "this private key is not an Ed25519 key", hint="pamctl takes Ed25519 keys only"
+            )
+        return cls(signer)
+
+    def pem(self) -> bytes:
+        """Unencrypted PKCS#8 PEM. Whoever holds these bytes can sign as this key."""
+        from cryptography.hazmat.primitives.serialization import (
+            Encoding,
+            NoEncryption,
+            PrivateFormat,
+        )
+
+        return self._signer.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+    def sign(self, data: bytes) -> bytes:
+        """The 64 bytes of this key's signature over exactly `data` (RFC 8032 §5.1.6)."""
+        return self._signer.sign(data)
+
+    def __repr__(self) -> str:
+        return f"PrivateKey({self.public.key_id})"

@@ -1,0 +1,168 @@
+"""The keys of a store: made once, private ones kept private, public ones believed with care."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from pamctl.crypto.keys import PrivateKey
+from pamctl.encoding.canonical import canonical
+from pamctl.errors import InvalidRequest, ObjectNotFound, StoreDamaged
+from pamctl.store.keyring import Keyring
+from tests.projections import KEY, OTHER_KEY
+
+NOW = "2026-08-03T09:00:00Z"
+LATER = "2026-08-04T09:00:00Z"
+SEED = bytes(range(32))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "keys"
+
+
+@pytest.fixture
+def keyring(folder: Path) -> Keyring:
+    return Keyring(folder)
+
+
+def test_a_key_is_two_files(keyring: Keyring, folder: Path) -> None:
+    record = keyring.generate("laptop", seed=SEED, now=NOW, actor_id="actor:local:me")
+    assert {path.name for path in folder.iterdir()} == {"laptop.json", "laptop.pem"}
+    assert stat.S_IMODE((folder / "laptop.pem").stat().st_mode) == 0o600
+    public = PrivateKey.from_seed(SEED).public
+    assert record == {
+        "key_id": public.key_id,
+        "public_key_spki_b64u": public.spki_b64u,
+        "actor_id": "actor:local:me",
+        "status": "active",
+        "valid_from": NOW,
+        "valid_to": None,
+        "created_at": NOW,
+    }
+    assert (folder / "laptop.json").read_bytes() == canonical(record) + b"\n"
+    assert keyring.show("laptop") == record
+    assert keyring.own() == {"laptop": record}
+    assert keyring.private("laptop").public == public
+
+
+def test_a_private_key_is_never_in_its_record(keyring: Keyring, folder: Path) -> None:
+    keyring.generate("laptop", seed=SEED, now=NOW)
+    assert SEED.hex() not in (folder / "laptop.json").read_text()
+    assert b"PRIVATE" not in (folder / "laptop.json").read_bytes()
+
+
+def test_a_name_is_taken_once(keyring: Keyring, folder: Path) -> None:
+    keyring.generate("laptop", seed=SEED, now=NOW)
+    before = (folder / "laptop.pem").read_bytes()
+    with pytest.raises(InvalidRequest, match="taken"):
+        keyring.generate("laptop", seed=bytes(32), now=NOW)
+    assert (folder / "laptop.pem").read_bytes() == before
+    # What an interrupted generation left behind is not overwritten either.
+    (folder / "half.pem").write_bytes(b"")
+    (folder / "other.json").write_bytes(b"")
+    for name in ("half", "other"):
+        with pytest.raises(InvalidRequest, match="taken"):
+            keyring.generate(name, seed=SEED, now=NOW)
+    assert not (folder / "other.pem").exists()
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", ".hidden", "a b", "a" * 65, "é\n"])
+def test_a_name_is_no_path(keyring: Keyring, name: str) -> None:
+    for use in (keyring.show, keyring.private):
+        with pytest.raises(InvalidRequest, match="no name for a key"):
+            use(name)
+    with pytest.raises(InvalidRequest, match="no name for a key"):
+        keyring.generate(name, seed=SEED, now=NOW)
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o610, 0o644, 0o666])
+def test_a_private_key_that_others_reach_is_not_used(
+    keyring: Keyring, folder: Path, mode: int
+) -> None:
+    keyring.generate("laptop", seed=SEED, now=NOW)
+    (folder / "laptop.pem").chmod(mode)
+    with pytest.raises(InvalidRequest, match="others can read or write") as refused:
+        keyring.private("laptop")
+    assert "chmod 600" in refused.value.details["hint"]
+    (folder / "laptop.pem").chmod(0o400)
+    keyring.private("laptop")
+
+
+def test_a_private_key_is_no_link(keyring: Keyring, folder: Path) -> None:
+    keyring.generate("laptop", seed=SEED, now=NOW)
+    (folder / "laptop.pem").rename(folder / "elsewhere")
+    (folder / "laptop.pem").symlink_to(folder / "elsewhere")
+    with pytest.raises(InvalidRequest, match="cannot be read"):
+        keyring.private("laptop")
+
+
+def test_a_private_key_belongs_to_its_record(keyring: Keyring, folder: Path) -> None:
+    keyring.generate("laptop", seed=SEED, now=NOW)
+    keyring.generate("phone", seed=bytes(32), now=NOW)
+    (folder / "laptop.pem").write_bytes((folder / "phone.pem").read_bytes())
+    with pytest.raises(StoreDamaged, match="not the private key"):
+        keyring.private("laptop")
+
+
+def test_a_key_that_is_not_there_names_those_that_are(keyring: Keyring) -> None:
+    with pytest.raises(ObjectNotFound) as missing:
+        keyring.private("laptop")
+    assert "pamctl key generate laptop" in missing.value.details["hint"]
+    keyring.generate("phone", seed=SEED, now=NOW)
+    with pytest.raises(ObjectNotFound) as missing:
+        keyring.show("laptop")
+    assert "phone" in missing.value.details["hint"]
+
+
+def test_others_keys_are_trusted_by_role(keyring: Keyring, folder: Path) -> None:
+    record = keyring.trust(KEY.public, "adapter", now=NOW, adapter_id="urn:x:a", valid_to=LATER)
+    keyring.trust(OTHER_KEY.public, "author", now=NOW, actor_id="actor:x:y")
+    assert keyring.trusted("adapter") == {KEY.public.key_id: record}
+    assert list(keyring.trusted("author")) == [OTHER_KEY.public.key_id]
+    assert keyring.show(KEY.public.key_id) == record
+    assert list(folder.iterdir()) == [folder / "trusted"]
+    assert keyring.own() == {}
+    keyring.trust(KEY.public, "author", now=LATER)
+    assert keyring.trusted("adapter")[KEY.public.key_id]["roles"] == ["adapter", "author"]
+
+
+def test_a_revoked_key_stays_revoked(keyring: Keyring) -> None:
+    keyring.generate("laptop", seed=SEED, now=NOW)
+    record = keyring.revoke("laptop", now=LATER, reason="lost")
+    assert (record["status"], record["revoked_at"], record["reason"]) == ("revoked", LATER, "lost")
+    again = keyring.revoke("laptop", now="2027-01-01T00:00:00Z", compromised=True)
+    assert (again["status"], again["revoked_at"]) == ("compromised", LATER)
+    assert keyring.revoke("laptop", now=LATER)["status"] == "compromised"
+    assert keyring.show("laptop")["status"] == "compromised"
+
+    keyring.trust(KEY.public, "adapter", now=NOW)
+    keyring.revoke(KEY.public.key_id, now=LATER)
+    assert keyring.show(KEY.public.key_id)["status"] == "revoked"
+    with pytest.raises(InvalidRequest, match="cannot be trusted again"):
+        keyring.trust(KEY.public, "adapter", now=LATER)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"status":"active"', b'"status":"good"'),
+        (b'"status":"active"', b'"status":"active","status":"active"'),
+        (b'"key_id":"', b'"key_id":"0'),
+        (b'"valid_to":null', b'"valid_to":5'),
+        (b'"valid_to":null,', b""),
+        (b"{", b"["),
+        (b'"created_at":', b'"created":'),
+    ],
+)
+def test_a_record_that_was_altered_is_not_believed(
+    keyring: Keyring, folder: Path, old: bytes, new: bytes
+) -> None:
+    keyring.generate("laptop", seed=SEED, now=NOW)
+    record = folder / "laptop.json"
+    text = record.read_bytes()
+    if old == b'"valid_to":null,':
+        text = text.replace(b',"valid_to":null', b"")
+    record.write_bytes(text.replace(old, new))
+    with pytest.raises(StoreDamaged, match=r"laptop\.json"):
+        keyring.show("laptop")
