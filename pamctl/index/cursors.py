@@ -1,0 +1,56 @@
+"""Cursors: where the next page of one query begins. Opaque, and refused when altered."""
+
+from __future__ import annotations
+
+import hmac
+from hashlib import sha256
+from typing import Any
+
+import orjson
+
+from pamctl.encoding import base64url
+from pamctl.errors import InvalidRequest
+from pamctl.index.structured_query import Key
+
+_MAC_BYTES = 16
+
+
+def encode(key: Key, query_digest: str, as_of: int) -> str:
+    """A cursor for the page behind `key`.
+
+    query_digest: of the store and the query that the page belongs to. as_of: the ledger
+    sequence of the first page, which later pages keep to.
+    """
+    data = orjson.dumps([as_of, list(key)])
+    return base64url.encode(_mac(data, query_digest) + data)
+
+
+def decode(cursor: str, query_digest: str) -> tuple[Key, int]:
+    """The key and the ledger sequence in a cursor.
+
+    Raises InvalidRequest for a cursor of another query, an altered one, and what is none.
+    """
+    try:
+        data = base64url.decode(cursor)
+    except ValueError:
+        raise _refused() from None
+    mac, data = data[:_MAC_BYTES], data[_MAC_BYTES:]
+    if not hmac.compare_digest(mac, _mac(data, query_digest)):
+        raise _refused()
+    content: list[Any] = orjson.loads(data)
+    as_of, key = content
+    return tuple(key), as_of
+
+
+def _mac(data: bytes, query_digest: str) -> bytes:
+    """The query is the key: it tells cursors of other queries and torn ones apart. It keeps
+    no secret, because a cursor gives nobody more than the query itself would."""
+    return hmac.new(query_digest.encode(), data, sha256).digest()[:_MAC_BYTES]
+
+
+def _refused() -> InvalidRequest:
+    return InvalidRequest(
+        "the cursor belongs to another query, or was altered",
+        hint="repeat the query without --cursor to begin again",
+        pointer="/cursor",
+    )
