@@ -1,0 +1,123 @@
+"""The operations that a program may ask for by name, and what each answers.
+
+Names and arguments are PAMSPEC's (§10) and those of the coprocess. A name stands in the
+table when the operation is there, so the table is also what `pamctl stdio` can announce.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from pamctl.bindings.query_document import is_query_document, query_arguments
+from pamctl.errors import InvalidRequest
+
+Arguments = Mapping[str, Any]
+
+
+class Performer(Protocol):
+    """A Store, or a group of operations that commit together."""
+
+    def perform(self, operation: str, arguments: Arguments) -> Any:
+        """Carries out one operation of the service."""
+
+
+class Operation(NamedTuple):
+    """What the table says of an operation.
+
+    answer: carries it out; the arguments are an object, and no more is known of them.
+    grouped: whether it commits together with others of its group.
+    scoped, acting: whether its arguments include `scope_id`, and `actor`.
+    """
+
+    answer: Callable[[Performer, Arguments], Any]
+    grouped: bool = False
+    scoped: bool = True
+    acting: bool = True
+
+
+def perform(performer: Performer, operation: str, arguments: Arguments) -> Any:
+    """The answer of an operation of the table, in the shape of the coprocess.
+
+    Raises InvalidRequest for an operation that is not there and arguments that do not fit,
+    and whatever PamError the operation ends with.
+    """
+    return find(operation).answer(performer, arguments)
+
+
+def find(operation: str) -> Operation:
+    """The operation of that name. Raises InvalidRequest where there is none."""
+    entry = OPERATIONS.get(operation)
+    if entry is None:
+        raise _unknown(operation)
+    return entry
+
+
+def _unknown(operation: str) -> InvalidRequest:
+    from difflib import get_close_matches
+
+    nearest = get_close_matches(operation, OPERATIONS, n=1)
+    hint = f"did you mean '{nearest[0]}'?" if nearest else "known are " + ", ".join(OPERATIONS)
+    return InvalidRequest(f"there is no operation '{operation[:80]}'", hint=hint)
+
+
+def _grouped(name: str) -> Callable[[Performer, Arguments], Any]:
+    """A change of memories: the service holds its arguments to their schema."""
+
+    def answer(performer: Performer, arguments: Arguments) -> Any:
+        return performer.perform(name, arguments)
+
+    return answer
+
+
+def _checked(name: str) -> Callable[[Performer, Arguments], Any]:
+    """An operation whose arguments the service takes on trust, because a command that reads
+    cannot afford the validator. Those of a program are held to their schema here."""
+
+    def answer(performer: Performer, arguments: Arguments) -> Any:
+        from pamctl.model.documents import check
+
+        check(f"requests/{name}", arguments)
+        return performer.perform(name, arguments)
+
+    return answer
+
+
+def _query(performer: Performer, arguments: Arguments) -> Any:
+    """Flat arguments answer a list of envelopes; a query document answers the whole page."""
+    if is_query_document(arguments):
+        return performer.perform("query", query_arguments(arguments))
+    return _checked("query")(performer, arguments)["items"]
+
+
+def _history(performer: Performer, arguments: Arguments) -> list[Any]:
+    """All versions of an object, oldest first, or the page that `limit` asks for."""
+    page = _checked("history")(performer, arguments)
+    items: list[Any] = page["items"]
+    while page["next_cursor"] is not None and "limit" not in arguments:
+        page = performer.perform("history", {**arguments, "cursor": page["next_cursor"]})
+        items += page["items"]
+    return items
+
+
+def _inspect_history(performer: Performer, arguments: Arguments) -> Any:
+    """History of an object or, without one, of the scope: a page. PAMSPEC §10.7."""
+    return _checked("history" if "object_id" in arguments else "log")(performer, arguments)
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    "create": Operation(_grouped("create"), grouped=True),
+    "read": Operation(_checked("read")),
+    "update": Operation(_grouped("update"), grouped=True),
+    "transition": Operation(_grouped("transition"), grouped=True),
+    "delete": Operation(_grouped("delete"), grouped=True),
+    "query": Operation(_query),
+    "inspect_history": Operation(_inspect_history),
+    "history": Operation(_history),
+    "log": Operation(_checked("log")),
+    "scope_create": Operation(_checked("scope_create")),
+    "scope_list": Operation(_checked("scope_list"), scoped=False, acting=False),
+    "scope_show": Operation(_checked("scope_show"), acting=False),
+    "scope_policy": Operation(_checked("scope_policy")),
+    "status": Operation(_checked("status"), scoped=False, acting=False),
+}

@@ -1,0 +1,67 @@
+"""The draft's query document (PAMSPEC §10.6, §11) as arguments of `query`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pamctl.errors import EmbeddingSpaceMismatch, InvalidRequest, SnapshotNotFound
+
+# Nothing is scored by similarity in a structured query, so a score cannot break its ties.
+_SCORES = ("semantic_score",)
+
+
+def is_query_document(arguments: Mapping[str, Any]) -> bool:
+    """Whether arguments of `query` are the document; the flat form has no member `query`."""
+    return "query" in arguments
+
+
+def query_arguments(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The flat arguments that ask for what `document` asks for.
+
+    Raises InvalidRequest for what is no query document, EmbeddingSpaceMismatch for a
+    similarity query and SnapshotNotFound for a snapshot that the scope does not have.
+    """
+    from pamctl.model.documents import check
+
+    check("query", document)
+    query = document["query"]
+    _refuse_absent(document, query)
+    arguments = {**query.get("filters", {}), **document["pagination"]}
+    for name in ("scope_id", "operation_id", "actor"):
+        if name in document:
+            arguments[name] = document[name]
+    if "text" in query:
+        arguments["text"] = query["text"]
+    if document.get("explain_ranking"):
+        arguments["explain"] = True
+    order = _order(document.get("ordering", {}), query)
+    if order:
+        arguments["order_by"] = order
+    return arguments
+
+
+def _refuse_absent(document: Mapping[str, Any], query: Mapping[str, Any]) -> None:
+    """Refuses what names a thing that no scope here has."""
+    if query["kind"] in ("semantic", "hybrid"):
+        space = document["embedding_space_id"]
+        raise EmbeddingSpaceMismatch(f"the scope has no Embedding Space {space}")
+    if "snapshot_id" in document:
+        raise SnapshotNotFound(f"the scope has no snapshot {document['snapshot_id']}")
+    if "relationship_type" in query.get("filters", {}):
+        raise InvalidRequest(
+            "objects cannot be filtered by relationship",
+            pointer="/query/filters/relationship_type",
+        )
+
+
+def _order(ordering: Mapping[str, Any], query: Mapping[str, Any]) -> list[str]:
+    """The order that was asked for; a temporal query is in the order of its time."""
+    order = list(ordering.get("order_by", ()))
+    if not order and "temporal_basis" in query:
+        basis = query["temporal_basis"]
+        # As a basis of time, sequence is the order of the ledger (PAMSPEC §11).
+        order.append({"valid_time": "valid_from", "sequence": "ledger_sequence"}.get(basis, basis))
+    if not order and "text" in query:
+        order.append("relevance")
+    return order + [name for name in ordering.get("tie_break", ()) if name not in _SCORES]

@@ -1,0 +1,122 @@
+"""The command group: finds a command by its name, imports it, runs it, reports failure."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Annotated
+
+import typer
+from typer._click import Command, Context, HelpFormatter
+from typer._click.shell_completion import CompletionItem
+from typer._completion_classes import completion_init
+from typer.main import get_command
+
+from pamctl import __version__
+from pamctl.cli import failures, output
+from pamctl.cli.command_table import COMMANDS
+from pamctl.cli.invocation import Invocation
+from pamctl.cli.verbs import Group, application
+from pamctl.errors import InvalidRequest
+
+COMPLETION_VARIABLE = "_PAMCTL_COMPLETE"
+
+
+class LazyGroup(Group):
+    """The commands of `COMMANDS`, each imported when it is called and not before."""
+
+    def list_commands(self, ctx: Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
+        line = COMMANDS.get(cmd_name)
+        if line is None:
+            return None
+        command = get_command(import_module(line.module).app)
+        command.name = cmd_name
+        return command
+
+    def resolve_command(
+        self, ctx: Context, args: list[str]
+    ) -> tuple[str | None, Command | None, list[str]]:
+        name = args[0]
+        if name in COMMANDS:
+            return name, self.get_command(ctx, name), args[1:]
+        nearest = get_close_matches(name, COMMANDS)
+        guess = f"did you mean '{nearest[0]}'?" if nearest else "'pamctl --help' lists them"
+        raise InvalidRequest(f"there is no command '{name}'", hint=guess)
+
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
+        for section in dict.fromkeys(line.section for line in COMMANDS.values()):
+            rows = [(name, c.summary) for name, c in COMMANDS.items() if c.section == section]
+            with formatter.section(section):
+                formatter.write_dl(rows)
+
+    def shell_complete(self, ctx: Context, incomplete: str) -> list[CompletionItem]:
+        return [
+            CompletionItem(name, help=line.summary)
+            for name, line in COMMANDS.items()
+            if name.startswith(incomplete)
+        ] + Command.shell_complete(self, ctx, incomplete)
+
+
+app = application(cls=LazyGroup)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        output.write(f"pamctl {__version__}\n".encode())
+        raise typer.Exit
+
+
+@app.callback(epilog="'pamctl COMMAND --help' explains a command, 'pamctl help' a topic.")
+def pamctl(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", is_eager=True, callback=_print_version
+        ),
+    ] = False,
+) -> None:
+    """Versioned, provable memory for AI agents, in plain files."""
+
+
+def dispatch(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Runs one command line and answers its exit status. Reports every failure but those
+    of standard output and Ctrl-C, which end the program above.
+
+    arguments: the command line without the program, as the interpreter decoded it.
+    """
+    group = get_command(app)
+    if COMPLETION_VARIABLE in environment:
+        completion_init()
+        group.main(args=[], prog_name="pamctl", complete_var=COMPLETION_VARIABLE)
+    invocation = Invocation(environment)
+    try:
+        words = [_as_utf8(word, place) for place, word in enumerate(arguments, start=1)]
+        with group.make_context("pamctl", words, obj=invocation) as context:
+            group.invoke(context)
+        return 0
+    except typer.Exit as end:
+        return end.exit_code
+    except (KeyboardInterrupt, output.ReaderGone, output.Unwritable):
+        raise
+    except Exception as cause:
+        if environment.get("PAM_DEBUG") == "1":
+            import traceback
+
+            traceback.print_exc()
+        error = failures.as_error(cause)
+        return failures.report(error, operation_id=invocation.operation_id)
+
+
+def _as_utf8(word: str, place: int) -> str:
+    """An argument as UTF-8 text, whatever encoding the locale claims."""
+    try:
+        return os.fsencode(word).decode("utf-8")
+    except UnicodeDecodeError as cause:
+        raise InvalidRequest(
+            f"argument {place} is not UTF-8", hint="give other bytes through a file"
+        ) from cause

@@ -1,0 +1,69 @@
+"""`pamctl delete`: the last version of a memory, a tombstone."""
+
+from pamctl.cli import options, presentation
+from pamctl.cli.invocation import Invocation
+from pamctl.cli.provenance import provenance
+from pamctl.cli.verbs import application, verb
+from pamctl.errors import (
+    AccessDenied,
+    DuplicateOperation,
+    InvalidStateTransition,
+    LegalHold,
+    ObjectDeleted,
+    ObjectNotFound,
+    PolicyDenied,
+    RetentionRestriction,
+    ServiceUnavailable,
+    VersionConflict,
+)
+
+app = application()
+
+
+@verb(
+    app,
+    options.SCOPED,
+    example="pamctl delete mem:tea --expect ver:1 --policy-basis 'asked by its subject'",
+    errors=(
+        ObjectNotFound,
+        VersionConflict,
+        DuplicateOperation,
+        InvalidStateTransition,
+        AccessDenied,
+        PolicyDenied,
+        RetentionRestriction,
+        LegalHold,
+        ObjectDeleted,
+        ServiceUnavailable,
+    ),
+)
+def delete(
+    call: Invocation,
+    object_id: options.ObjectArgument,
+    expect: options.Expect,
+    policy_basis: options.PolicyBasis,
+    idempotency_key: options.IdempotencyKey = None,
+    source: options.Source = None,
+    activity: options.Activity = None,
+    evidence: options.Evidence = None,
+    provenance_file: options.ProvenanceFile = None,
+) -> None:
+    """Delete a memory, leaving a tombstone.
+
+    It is no longer found or read. Earlier versions stay in the store and in its history.
+    """
+    request = call.request(
+        object_id=object_id,
+        expected_version_id=expect,
+        policy_basis=policy_basis,
+        idempotency_key=idempotency_key,
+        provenance=provenance(
+            "deleted",
+            file=provenance_file,
+            activity=activity,
+            source=source,
+            evidence=evidence,
+            source_confidence=None,
+        ),
+    )
+    presentation.show_done(call, call.perform("delete", request), presentation.committed("deleted"))

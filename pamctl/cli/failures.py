@@ -1,0 +1,108 @@
+"""How a command that failed says so: the error envelope, or a sentence, and a status.
+
+In a pipe it is the envelope of PAMSPEC §14, one line of JSON. At a terminal it is a
+sentence and, where there is one, a line that says what to do.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from typer._click.exceptions import ClickException, NoArgsIsHelpError, UsageError
+
+from pamctl.cli import output
+from pamctl.encoding.canonical import canonical
+from pamctl.errors import InternalError, InvalidRequest, PamError, ServiceUnavailable
+
+
+class MissingCommand(InvalidRequest):
+    """A group was called without a command; its help says which there are."""
+
+    def __init__(self, group: str, help_text: str) -> None:
+        super().__init__(f"'{group}' needs a command", hint=f"'{group} --help' lists them")
+        self.help_text = help_text
+
+
+def as_error(cause: Exception) -> PamError:
+    """The error that a caller is told when `cause` ends a command."""
+    if isinstance(cause, PamError):
+        return cause
+    if isinstance(cause, NoArgsIsHelpError):
+        return MissingCommand(cause.ctx.command_path, cause.message)
+    if isinstance(cause, UsageError) and cause.ctx is not None:
+        return InvalidRequest(
+            _sentence(cause), hint=f"'{cause.ctx.command_path} --help' shows how it is used"
+        )
+    if isinstance(cause, ClickException):
+        return InvalidRequest(_sentence(cause))
+    if isinstance(cause, OSError):
+        return _from_system(cause)
+    return InternalError(
+        f"unexpected {type(cause).__name__}: {cause}",
+        hint="this is a defect of pamctl; PAM_DEBUG=1 shows where it happened",
+    )
+
+
+def _sentence(cause: ClickException) -> str:
+    """The message in our manner: it starts low and ends without a full stop."""
+    message = cause.format_message().rstrip(".")
+    return message[:1].lower() + message[1:]
+
+
+def _from_system(cause: OSError) -> PamError:
+    """A failure of the system below (no room, no permission, a read-only medium): the
+    operation could not be carried out now, and was not."""
+    reason = cause.strerror or str(cause)
+    place = f": {cause.filename}" if cause.filename else ""
+    return ServiceUnavailable(f"the system refused: {reason}{place}")
+
+
+def report(error: PamError, *, operation_id: str) -> int:
+    """Writes `error` to standard error, and answers the exit status.
+
+    operation_id: of the operation that failed; a new one where none was begun.
+    """
+    if output.is_terminal(sys.stderr):
+        _write(_for_a_person(error, os.environ))
+    else:
+        from pamctl.cli.invocation import new_operation_id
+
+        _write(_line(error, operation_id or new_operation_id()))
+    return error.exit_status
+
+
+def _line(error: PamError, operation_id: str) -> str:
+    envelope: dict[str, Any] = error.envelope(operation_id)
+    try:
+        return canonical(envelope).decode() + "\n"
+    except PamError:
+        # Something in the details is no JSON value; the error matters more than they do.
+        return canonical({**envelope, "details": {}}).decode() + "\n"
+
+
+def _for_a_person(error: PamError, environment: Mapping[str, str]) -> str:
+    if isinstance(error, MissingCommand):
+        return error.help_text + "\n"
+    mark = "pamctl:"
+    if output.wants_colour(sys.stderr, environment):
+        mark = f"\x1b[1;31m{mark}\x1b[0m"
+    hint = error.details.get("hint")
+    advice = f"  {output.printable(str(hint))}\n" if hint else ""
+    return f"{mark} {output.printable(error.message)}\n{advice}"
+
+
+def _write(text: str) -> None:
+    """Standard error may be closed or full; there is nobody left to tell."""
+    if sys.stderr is None:
+        return
+    try:
+        if output.is_terminal(sys.stderr):
+            sys.stderr.write(text)
+        else:
+            sys.stderr.buffer.write(text.encode())
+        sys.stderr.flush()
+    except OSError:
+        return

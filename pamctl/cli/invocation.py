@@ -1,0 +1,197 @@
+"""What a command line asks for besides its own arguments: which store, scope and actor,
+under which operation, printed how. Flags win over the environment, and that over defaults.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pamctl.cli import output
+from pamctl.encoding.identifiers import new_identifier
+from pamctl.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from pamctl.service.store import Store
+
+FORMATS = ("auto", "json", "jsonl", "table")
+_PLAIN_BYTES = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
+
+
+def new_operation_id() -> str:
+    """A fresh `op:` identifier."""
+    return new_identifier("op", os.urandom(16))
+
+
+class Invocation:
+    """One call of the program. Filled by the flags that `verbs.verb` gives every command."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.environment = environment
+        self.flags: dict[str, Any] = {}
+        self.operation_id = ""
+        self.format = "json"
+        self._store: Store | None = None
+
+    def accept(self, flags: Mapping[str, Any]) -> None:
+        """Takes the common flags of a command, by the names of `options.COMMON`."""
+        self.flags = dict(flags)
+        self.operation_id = flags.get("operation_id") or new_operation_id()
+        # Now, because it is too late to refuse it when there is something to print.
+        if "format" in flags:
+            self.format = self._format()
+
+    def _setting(self, flag: str, variable: str) -> str | None:
+        value: str | None = self.flags.get(flag)
+        return value if value is not None else self._variable(variable)
+
+    def _variable(self, name: str) -> str | None:
+        value = self.environment.get(name)
+        if not value:
+            return None
+        try:
+            return os.fsencode(value).decode("utf-8")
+        except UnicodeDecodeError as cause:
+            raise InvalidRequest(f"the environment variable {name} is not UTF-8") from cause
+
+    @property
+    def store_path(self) -> Path:
+        """The `.pam` directory: --store, PAM_STORE, or the nearest one here or above.
+
+        Raises StoreNotFound where there is none to be found.
+        """
+        import pamctl
+
+        return self.named_store_path or pamctl.find_store(Path.cwd())
+
+    @property
+    def named_store_path(self) -> Path | None:
+        """The `.pam` directory that --store or PAM_STORE names."""
+        named = self._setting("store", "PAM_STORE")
+        return None if named is None else as_path(named)
+
+    @property
+    def store(self) -> Store:
+        """The store, opened once."""
+        if self._store is None:
+            import pamctl
+
+            self._store = pamctl.open_store(self.store_path)
+            self.detail(f"store {path_text(self._store.path)}, operation {self.operation_id}")
+        return self._store
+
+    @property
+    def named_scope(self) -> str | None:
+        """The scope that --scope or PAM_SCOPE names."""
+        return self._setting("scope", "PAM_SCOPE")
+
+    @property
+    def scope_id(self) -> str:
+        """The scope to work in: --scope, PAM_SCOPE, or the store's default."""
+        named = self.named_scope
+        if named is not None:
+            return named
+        default: str = self.store.config["default_scope"]
+        return default
+
+    @property
+    def actor(self) -> dict[str, Any]:
+        """The actor object of the request. PAMSPEC §8.1.
+
+        --actor-file is a whole one; --actor or PAM_ACTOR name one of the kind that
+        --actor-kind says; without any it is the user who runs the program.
+        """
+        flags = self.flags
+        if flags.get("actor_file") is not None:
+            if flags.get("actor") is not None or flags.get("actor_kind") is not None:
+                raise InvalidRequest("--actor-file is the whole actor", hint="leave out the others")
+            from pamctl.cli import input as given
+
+            actor: dict[str, Any] = given.json_object(
+                given.Source(file=flags["actor_file"]), "--actor-file"
+            )
+            return actor
+        identifier = self._setting("actor", "PAM_ACTOR") or f"actor:local:{local_name()}"
+        return {"actor_id": identifier, "actor_kind": flags.get("actor_kind") or "human"}
+
+    def request(self, **members: Any) -> dict[str, Any]:
+        """The arguments of an operation in the scope, by the draft's member names, with
+        scope, actor and operation; members that are None or empty lists are left out."""
+        given = {n: m for n, m in members.items() if m is not None and m != []}
+        return {
+            "scope_id": self.scope_id,
+            "actor": self.actor,
+            "operation_id": self.operation_id,
+            **given,
+        }
+
+    def perform(self, operation: str, arguments: dict[str, Any]) -> Any:
+        """Carries out an operation of the service on the store."""
+        return self.store.perform(operation, arguments)
+
+    def _format(self) -> str:
+        """json, jsonl or table: --json, --format, PAM_FORMAT, or what suits the reader."""
+        chosen = "json" if self.flags.get("json") else self._setting("format", "PAM_FORMAT")
+        if chosen is not None and chosen not in FORMATS:
+            raise InvalidRequest(f"PAM_FORMAT is '{chosen}'", hint="use " + ", ".join(FORMATS))
+        if chosen in (None, "auto"):
+            return "table" if output.is_terminal(sys.stdout) else "json"
+        return str(chosen)
+
+    @property
+    def quiet(self) -> bool:
+        """Whether only data and errors are to be printed."""
+        return bool(self.flags.get("quiet"))
+
+    def end(self) -> None:
+        """Tells what the store found and set right on the way, and lets go of it."""
+        if self._store is not None:
+            for notice in self._store.notices:
+                self.note(notice)
+            self._store.close()
+
+    def note(self, text: str) -> None:
+        """Tells the user something that is no data, on standard error."""
+        if not self.quiet and sys.stderr is not None:
+            print(f"pamctl: {text}", file=sys.stderr)
+
+    def detail(self, text: str) -> None:
+        """Tells a user who asked for --verbose."""
+        if self.flags.get("verbose"):
+            self.note(text)
+
+
+def as_path(text: str) -> Path:
+    """The file that UTF-8 `text` names, whatever encoding the locale gives file names."""
+    return Path(os.fsdecode(text.encode("utf-8")))
+
+
+def path_text(path: Path) -> str:
+    """A path as UTF-8 text, whatever encoding the locale gives file names."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def local_name() -> str:
+    """The user's name as the last part of an identifier.
+
+    A byte that an identifier cannot carry, and `+` itself, becomes `+` and two hexadecimal
+    digits, so that two users never share a name.
+    """
+    return "".join(
+        chr(byte) if byte in _PLAIN_BYTES else f"+{byte:02X}" for byte in os.fsencode(_user())
+    )
+
+
+def _user() -> str:
+    """The name of the user who runs the program; the number where the system has no name."""
+    try:
+        import pwd
+    except ImportError:  # Windows
+        return os.environ.get("USERNAME") or "unknown"
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())

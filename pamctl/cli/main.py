@@ -1,0 +1,62 @@
+"""The `pamctl` program: a command line comes in, an exit status goes out."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+
+from pamctl import __version__
+from pamctl.cli import output
+from pamctl.errors import EXIT_INTERRUPTED
+
+
+def run() -> int:
+    """Runs the program on `sys.argv` and answers its exit status.
+
+    `--version` alone is answered before the option parser is imported: scripts ask it to
+    find out whether pamctl is there.
+    """
+    _occupy_standard_descriptors()
+    if sys.stdout is None:
+        return _refuse_without_output()
+    # A run is over before there is garbage worth collecting, and looking for it takes a
+    # tenth of the time. Commands that last turn it on again.
+    gc.disable()
+    try:
+        arguments = sys.argv[1:]
+        if arguments == ["--version"]:
+            output.write(f"pamctl {__version__}\n".encode())
+            return 0
+        from pamctl.cli.application import dispatch
+
+        return dispatch(arguments, os.environ)
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except output.ReaderGone:
+        return output.end_as_sigpipe()
+    except output.Unwritable as cause:
+        from pamctl.cli.failures import report
+
+        return report(cause.error(), operation_id="")
+    finally:
+        # The interpreter looks a last time when it ends; what is frozen it does not look at.
+        gc.freeze()
+
+
+def _refuse_without_output() -> int:
+    """An answer that nobody can get is not worth a change to a store."""
+    from pamctl.cli.failures import report
+    from pamctl.errors import InternalError
+
+    error = InternalError("standard output is closed", hint="redirect it to /dev/null instead")
+    return report(error, operation_id="")
+
+
+def _occupy_standard_descriptors() -> None:
+    """Puts /dev/null where a standard stream was closed, so that no file of the store is
+    ever opened as descriptor 1 or 2 and written over by a message."""
+    if sys.stdin is None or sys.stdout is None or sys.stderr is None:
+        while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+            pass
+        os.close(descriptor)

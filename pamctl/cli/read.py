@@ -1,0 +1,56 @@
+"""`pamctl read`: one memory, now or as it was."""
+
+from typing import Annotated
+
+import typer
+
+from pamctl.cli import options, output, presentation
+from pamctl.cli.invocation import Invocation
+from pamctl.cli.verbs import application, verb
+from pamctl.errors import (
+    AccessDenied,
+    ObjectDeleted,
+    ObjectNotFound,
+    ObjectRedacted,
+    ScopeNotFound,
+)
+
+app = application()
+
+
+@verb(
+    app,
+    options.SCOPED,
+    example="pamctl read mem:tea\npamctl read mem:tea --print /canonical_content/text",
+    errors=(ObjectNotFound, ScopeNotFound, AccessDenied, ObjectRedacted, ObjectDeleted),
+)
+def read(
+    call: Invocation,
+    object_id: options.ObjectArgument,
+    version: Annotated[
+        str | None, typer.Option("--version", metavar="VERSION", help="That version of it.")
+    ] = None,
+    at: Annotated[
+        int | None,
+        options.sequence_option("--at", "SEQUENCE", "As it was at that ledger sequence."),
+    ] = None,
+    field: Annotated[
+        str | None,
+        typer.Option(
+            "--print",
+            metavar="FIELD",
+            help="Print one member of the envelope, by name or JSON Pointer; a string is printed"
+            " as it is, anything else as JSON.",
+        ),
+    ] = None,
+) -> None:
+    """Read a memory, now or as it was.
+
+    It answers the current version, or the one that is asked for.
+    """
+    arguments = call.request(object_id=object_id, version_id=version, at_sequence=at)
+    envelope = call.perform("read", arguments)
+    if field is not None:
+        output.write_member(envelope, field)
+    else:
+        presentation.show(call, envelope, presentation.envelope)

@@ -1,0 +1,44 @@
+"""`pamctl status`: the store at a glance."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pamctl.cli import options, presentation
+from pamctl.cli.invocation import Invocation, path_text
+from pamctl.cli.presentation import Column
+from pamctl.cli.verbs import application, verb
+from pamctl.errors import ScopeNotFound
+
+app = application()
+
+
+@verb(app, options.STORED, example="pamctl status --json", errors=(ScopeNotFound,))
+def status(call: Invocation) -> None:
+    """Show the store, its scopes and heads.
+
+    Of each scope it tells how much is in it, the head of its ledger, and whether its index
+    is up to date.
+    """
+    state = {**call.perform("status", {}), "path": path_text(call.store.path)}
+    if call.format == "table":
+        presentation.show(call, state, _store)
+        presentation.show_items(call, {"items": state["scopes"], "next_cursor": None}, _SCOPES)
+    else:
+        presentation.show(call, state, _store)
+
+
+def _store(state: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        "store": state["path"],
+        "identifier": state["store_id"],
+        "default scope": state["default_scope"],
+    }
+
+
+_SCOPES = (
+    Column("SCOPE", lambda scope: str(scope["scope_id"])),
+    Column("OBJECTS", lambda scope: str(scope["objects"])),
+    Column("VERSIONS", lambda scope: str(scope["versions"])),
+    Column("EVENTS", lambda scope: str(scope["events"])),
+    Column("HEAD", lambda scope: str(scope["head"])[:12]),
+)

@@ -1,0 +1,74 @@
+"""What a command imports is what it costs: reading stays light."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.conftest import Program
+
+HEAVY = {
+    "cbor2",
+    "cryptography",
+    "filelock",
+    "json_merge_patch",
+    "jsonpatch",
+    "jsonschema_rs",
+    "pydantic",
+    "rfc8785",
+    "rich",
+}
+
+
+def imported_by(program: Program, *words: str) -> set[str]:
+    """The modules that a run of the program has imported when it ends."""
+    script = (
+        f"import sys; sys.argv = ['pamctl', *{list(words)!r}]\n"
+        "from pamctl.cli.main import run; status = run()\n"
+        "print(' '.join(sys.modules), file=sys.stderr)\n"
+        "sys.exit(status)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        cwd=program.folder,
+        env=program.environment,
+        check=True,
+    )
+    return set(done.stderr.decode().split())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--help",),
+        ("read", "mem:tea"),
+        ("query",),
+        ("query", "--text", "tea", "--as-of", "2100-01-01T00:00:00Z"),
+        ("history", "mem:tea"),
+        ("log",),
+        ("status",),
+        ("scope", "list"),
+        ("scope", "show", "workspace:default"),
+        ("index", "status"),
+        ("help", "exit-codes"),
+    ],
+    ids=" ".join,
+)
+def test_commands_that_read_import_nothing_heavy(in_store: Program, words: tuple[str, ...]) -> None:
+    in_store("create", "--type", "claim", "--content", '"tea"', "--id", "mem:tea")
+    assert HEAVY & imported_by(in_store, *words) == set()
+
+
+def test_version_imports_next_to_nothing(pamctl: Program) -> None:
+    modules = imported_by(pamctl, "--version")
+    assert HEAVY & modules == set()
+    assert not {"typer", "orjson", "sqlite3", "json"} & modules
+
+
+def test_a_command_imports_no_other(in_store: Program) -> None:
+    modules = imported_by(in_store, "status")
+    assert "pamctl.cli.status" in modules
+    assert not {"pamctl.cli.create", "pamctl.cli.query", "pamctl.bindings.batch"} & modules
