@@ -41,12 +41,13 @@ def canonical(value: Any) -> bytes:
         raise _unspeakable(cause) from cause
 
 
-def is_plain(value: Any) -> bool:
-    """Whether `canonical_plain` writes `value` as RFC 8785 does.
+def is_plain(value: Any, *, levels_around: int = 0) -> bool:
+    """Whether `canonical_plain` writes `value` as RFC 8785 does, also when it is put into
+    another value, `levels_around` deep.
 
     Refuses what neither may write, as `canonical` does, lone surrogates excepted.
     """
-    return _is_plain(value, DEPTH_MAX)
+    return _is_plain(value, DEPTH_MAX - levels_around)
 
 
 def canonical_plain(value: Any) -> bytes:

@@ -15,24 +15,23 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
-from pamctl.encoding.canonical import canonical, canonical_plain
+from pamctl.encoding.canonical import canonical, canonical_plain, is_plain
 from pamctl.encoding.digests import sha256_digest, sha256_hex
 from pamctl.errors import InternalError, InvalidRequest, ServiceUnavailable
 from pamctl.limits import DOCUMENT_BYTES_MAX, LOCK_WAIT_SEC
 from pamctl.store import files, recovery
+from pamctl.store.erasure import Erasing, rewrite_packs
 from pamctl.store.layout import ScopeLayout
 from pamctl.store.lock import exclusive
 from pamctl.store.records import Entry, Position, StoredVersion, Transaction
-from pamctl.store.versions import version_bytes
+from pamctl.store.versions import remainder, version_bytes
 
 
-@dataclass(frozen=True, slots=True)
-class NewVersion:
+class NewVersion(NamedTuple):
     """A version that is to be committed: its bytes, and their address."""
 
     envelope: Mapping[str, Any]
@@ -46,19 +45,22 @@ class NewVersion:
         return cls(envelope, data, sha256_digest(data))
 
 
-@dataclass(frozen=True, slots=True)
-class NewEntry:
-    """A ledger entry that is to be committed, and the version that its event commits."""
+class NewEntry(NamedTuple):
+    """A ledger entry that is to be committed, and the version that its event commits.
+
+    erasing: what an `erasure` entry does.
+    """
 
     kind: str
     body: Mapping[str, Any]
     version: NewVersion | None = None
+    erasing: Erasing | None = None
 
 
 NewTransaction = Sequence[NewEntry]
 
 # Their bodies hold strings and short integers under names of ours, whatever a caller says.
-_PLAIN_KINDS = frozenset(("event", "idempotency", "pack"))
+_PLAIN_KINDS = frozenset(("event", "idempotency", "pack", "erasure"))
 
 
 class ScopeWriter:
@@ -118,11 +120,18 @@ class ScopeWriter:
                 "an earlier write failed, and this writer no longer knows what the device holds",
                 hint="open the store again",
             )
-        versions = [
-            entry.version for group in transactions for entry in group if entry.version is not None
-        ]
+        entries = [entry for group in transactions for entry in group]
+        versions = [entry.version for entry in entries if entry.version is not None]
+        erasures = {
+            entry.body["address"]: entry.erasing for entry in entries if entry.erasing is not None
+        }
         try:
-            stored, pack = self._store_versions(versions)
+            stored, pack = self._store_versions(versions, erasures)
+            if erasures:
+                # The packs that are written anew leave out all that the group erases. So all
+                # of it has to hold together, or a torn append could hide what no entry erases.
+                moves = rewrite_packs(self._layout, erasures)
+                transactions = [[*(NewEntry("pack", body) for body in moves), *entries]]
             if pack is not None:
                 transactions = [[pack], *transactions]
             data, committed = _lines(base, transactions, stored)
@@ -133,29 +142,46 @@ class ScopeWriter:
         return committed
 
     def _store_versions(
-        self, versions: Sequence[NewVersion]
+        self, versions: Sequence[NewVersion], erasures: Mapping[str, Erasing]
     ) -> tuple[dict[str, StoredVersion], NewEntry | None]:
-        """Make versions durable; where they are, and the entry that announces their pack."""
+        """Make versions durable; where they are, and the entry that announces their pack. Of
+        those that are erased in the same commit only the stub is ever written."""
         if not versions:
             return {}, None
+        written = {v.address: v.data for v in versions}
+        written.update({a: e.stub for a, e in erasures.items() if a in written})
         if len(versions) == 1:
             (version,) = versions
-            path = self._layout.version_file(version.address)
+            stored = _stored(version, written, None, 0, erasures)
+            file = self._layout.stub_file if stored.erased else self._layout.version_file
+            path = file(version.address)
             files.ensure_directory(path.parent)
-            files.create_idempotent(path, version.data, staging=self._layout.staging)
-            place = StoredVersion(version.address, version.envelope, None, 0, len(version.data))
-            return {version.address: place}, None
-        data = b"\n".join(version.data for version in versions) + b"\n"
+            files.create_idempotent(path, written[version.address], staging=self._layout.staging)
+            return {version.address: stored}, None
+        data = b"\n".join(written.values()) + b"\n"
         name = sha256_hex(data)
         files.create_idempotent(self._layout.pack_file(name), data, staging=self._layout.staging)
-        stored, offset = {}, 0
+        places, offset = {}, 0
         for version in versions:
-            length = len(version.data)
-            stored[version.address] = StoredVersion(
-                version.address, version.envelope, name, offset, length
-            )
-            offset += length + 1
-        return stored, NewEntry("pack", {"name": name, "versions": len(versions)})
+            stored = _stored(version, written, name, offset, erasures)
+            places[version.address] = stored
+            offset += stored.length + 1
+        return places, NewEntry("pack", {"name": name, "versions": len(versions)})
+
+
+def _stored(
+    version: NewVersion,
+    written: Mapping[str, bytes],
+    pack: str | None,
+    offset: int,
+    erasures: Mapping[str, Erasing],
+) -> StoredVersion:
+    """Where the bytes of a version, or its stub, are."""
+    address, length = version.address, len(written[version.address])
+    if address in erasures:
+        kept = remainder(version.envelope)
+        return StoredVersion(address, kept, pack, offset, length, erased=True)
+    return StoredVersion(address, version.envelope, pack, offset, length)
 
 
 def first_ledger(transactions: Sequence[NewTransaction]) -> bytes:
@@ -170,44 +196,49 @@ def _lines(
     """The ledger lines of transactions behind `base`, chained, and their reading."""
     lines: list[bytes] = []
     committed: list[Transaction] = []
-    place = base
+    offset, n, sequence, head, _ = base
     for group in transactions:
-        tx, of = place.entries + 1, len(group)
+        tx, of = n + 1, len(group)
         entries: list[Entry] = []
         versions: dict[str, StoredVersion] = {}
+        length = 0
         for i, new in enumerate(group, 1):
-            line, entry = _line(place, tx, i, of, new)
+            n += 1
+            line = _line(new, n, tx, i, of, head)
+            length = len(line)
             lines.append(line)
-            entries.append(entry)
-            if entry.version is not None:
-                versions[entry.version] = stored[entry.version]
-            place = Position(
-                offset=place.offset + len(line) + 1,
-                entries=entry.n,
-                sequence=place.sequence + (new.kind == "event"),
-                head=sha256_hex(line),
-                head_bytes=len(line) + 1,
-            )
-        committed.append(Transaction(tuple(entries), versions, place))
+            address = None
+            if new.version is not None:
+                address = new.version.address
+                versions[address] = stored[address]
+            entries.append(Entry(n, tx, new.kind, new.body, address, offset, length))
+            offset += length + 1
+            sequence += new.kind == "event"
+            head = sha256_hex(line)
+        after = Position(offset, n, sequence, head, length + 1)
+        committed.append(Transaction(tuple(entries), versions, after))
     lines.append(b"")
     return b"\n".join(lines), committed
 
 
-def _line(place: Position, tx: int, i: int, of: int, new: NewEntry) -> tuple[bytes, Entry]:
-    n = place.entries + 1
-    value: dict[str, Any] = {
-        "n": n,
-        "tx": tx,
-        "i": i,
-        "of": of,
-        "kind": new.kind,
-        "prev": place.head,
-        "body": new.body,
-    }
-    address = None
-    if new.version is not None:
-        address = value["version"] = new.version.address
-    line = canonical_plain(value) if new.kind in _PLAIN_KINDS else canonical(value)
+def _line(new: NewEntry, n: int, tx: int, i: int, of: int, prev: str) -> bytes:
+    """The canonical JSON of an entry. Its own members are spelled out in canonical order
+    around the body, which takes a third of the time that serializing all of it does."""
+    if new.kind in _PLAIN_KINDS or is_plain(new.body, levels_around=1):
+        body = canonical_plain(new.body)
+    else:
+        body = canonical(new.body)
+    version = b"" if new.version is None else b',"version":"%b"' % new.version.address.encode()
+    line = b'{"body":%b,"i":%d,"kind":"%b","n":%d,"of":%d,"prev":"%b","tx":%d%b}' % (
+        body,
+        i,
+        new.kind.encode(),
+        n,
+        of,
+        prev.encode(),
+        tx,
+        version,
+    )
     if b"\n" in line:
         raise InternalError("a ledger entry would have spanned two lines; nothing was written")
     if len(line) > DOCUMENT_BYTES_MAX:
@@ -215,4 +246,4 @@ def _line(place: Position, tx: int, i: int, of: int, new: NewEntry) -> tuple[byt
             f"a ledger entry would have taken {len(line)} bytes; at most {DOCUMENT_BYTES_MAX} "
             "can be read back (limits.DOCUMENT_BYTES_MAX)"
         )
-    return line, Entry(n, tx, new.kind, new.body, address, place.offset, len(line))
+    return line

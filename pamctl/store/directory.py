@@ -24,7 +24,9 @@ from pamctl.store.commit import NewTransaction, first_ledger
 from pamctl.store.layout import FORMAT, FORMAT_VERSION, STORE_FOLDER, ScopeLayout, StoreLayout
 from pamctl.store.lock import exclusive
 
-_GITATTRIBUTES = b"* -text\n"
+# No line endings are changed, and no file is merged line by line: two ledgers that grew apart
+# would become one with conflict markers in it, and that is none.
+_GITATTRIBUTES = b"* -text -merge\n"
 _GITIGNORE = b"/index/\n/keys/*.pem\n/lock\n/scopes/*/lock\n/scopes/*/tmp/\n/scopes/.*\n"
 
 

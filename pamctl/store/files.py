@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from shutil import rmtree
@@ -60,12 +60,19 @@ def append_durably(path: Path, data: bytes, at: int) -> None:
     """Append `data` to a file that is `at` bytes long. When this returns, it is durable.
 
     When it cannot be made durable the file is cut back to `at`, so that no later append
-    can stand behind bytes that the device may not have. Raises ServiceUnavailable then.
-    The caller must hold the lock that makes it the file's only writer.
+    can stand behind bytes that the device may not have. Raises ServiceUnavailable then, and
+    for a file of another length, which it leaves alone. The caller must hold the lock that
+    makes it the file's only writer.
     """
     with _explained(path):
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
+            if os.fstat(descriptor).st_size != at:
+                raise ServiceUnavailable(
+                    f"{path} was changed while its lock was held here; nothing was written",
+                    hint="keep the store on a file system whose locks hold between all its users",
+                    path=str(path),
+                )
             try:
                 _write_all(descriptor, data)
                 os.fsync(descriptor)
@@ -153,6 +160,19 @@ def set_aside(path: Path, to: Path) -> None:
         sync_directory(to.parent)
         if path.parent != to.parent:
             sync_directory(path.parent)
+
+
+def remove_durably(paths: Iterable[Path]) -> None:
+    """Remove files, those that are gone already passed over. When this returns, their names
+    are gone for good. Their bytes are left to the device, which writes over them when it
+    likes; copies that the file system, a backup or a clone made are not reached from here."""
+    folders: dict[Path, None] = {}
+    for path in paths:
+        with _explained(path), contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        folders[path.parent] = None
+    for folder in folders:
+        sync_directory(folder)
 
 
 def sync_directory(path: Path) -> None:

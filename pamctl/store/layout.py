@@ -85,6 +85,10 @@ class ScopeLayout:
         return self.root / "packs"
 
     @property
+    def subscriptions(self) -> Path:
+        return self.root / "subscriptions"
+
+    @property
     def staging(self) -> Path:
         """Files on their way to their names. What stands here while nobody holds the lock
         was left by a writer that died."""

@@ -21,6 +21,7 @@ from pamctl.store.layout import ScopeLayout, is_pack_name
 from pamctl.store.records import START, Entry, Position, StoredVersion, Transaction
 from pamctl.store.versions import Versions
 
+_READ_BYTES = 256 * 1024
 _MEMBERS = {"n", "tx", "i", "of", "kind", "prev", "body"}
 
 
@@ -54,19 +55,29 @@ class Ledger:
         Raises StoreDamaged at a line that no writer, alive or dead, can have left there:
         one that is whole and yet no entry, or that does not follow the line before it.
         """
+        place, doubted = after, False
+        while True:
+            try:
+                for transaction in self._transactions(place):
+                    yield transaction
+                    place, doubted = transaction.after, False
+                return
+            except StoreDamaged:
+                # Torn lines that are set aside and written over while they are being read
+                # look like damage once. Damage looks like it twice.
+                if doubted:
+                    raise
+                doubted = True
+                if not self.holds(place):
+                    return
+
+    def _transactions(self, after: Position) -> Iterator[Transaction]:
         lines: list[tuple[Entry, int]] = []
         # What is noted of packs is dropped with the reading that it was noted for.
         versions = Versions(self._layout)
         place = after
         for data, offset in self._lines(after.offset):
-            try:
-                parsed = self._parse(data, offset, place, lines)
-            except StoreDamaged:
-                if self._read(offset, len(data)) == data:
-                    raise
-                # A torn tail was set aside and written over while it was being read; what
-                # stands there now is for the next reading.
-                break
+            parsed = self._parse(data, offset, place, lines)
             if parsed is None:
                 break
             entry, of = parsed
@@ -94,16 +105,32 @@ class Ledger:
         return value
 
     def _lines(self, offset: int) -> Iterator[tuple[bytes, int]]:
-        """Each whole line from `offset` on, without its newline, and where it starts."""
-        with open(self._path, "rb") as ledger:
-            ledger.seek(offset)
-            while line := ledger.readline(DOCUMENT_BYTES_MAX + 1):
-                if not line.endswith(b"\n"):
-                    if len(line) > DOCUMENT_BYTES_MAX:
-                        raise self._damaged(offset, "is longer than limits.DOCUMENT_BYTES_MAX")
-                    return
-                yield line[:-1], offset
-                offset += len(line)
+        """Each whole line from `offset` on, without its newline, and where it starts.
+
+        A line comes from one read: half of a torn line and half of the line that took its
+        place could make up a third that was never written.
+        """
+        descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        wanted = _READ_BYTES
+        try:
+            while data := os.pread(descriptor, wanted, offset):
+                lines = data.split(b"\n")
+                rest = lines.pop()
+                for line in lines:
+                    self._require_bounded(line, offset)
+                    yield line, offset
+                    offset += len(line) + 1
+                if not lines:
+                    self._require_bounded(rest, offset)
+                    if len(rest) < wanted:
+                        return
+                wanted = _READ_BYTES if lines else DOCUMENT_BYTES_MAX + 1
+        finally:
+            os.close(descriptor)
+
+    def _require_bounded(self, line: bytes, offset: int) -> None:
+        if len(line) > DOCUMENT_BYTES_MAX:
+            raise self._damaged(offset, "is longer than limits.DOCUMENT_BYTES_MAX")
 
     def _parse(
         self, data: bytes, offset: int, place: Position, lines: Sequence[tuple[Entry, int]]

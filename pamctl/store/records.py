@@ -1,17 +1,18 @@
-"""What the store hands upwards: positions, entries, transactions, versions."""
+"""What the store hands upwards: positions, entries, transactions, versions.
+
+Named tuples, because a batch makes a hundred thousand of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 CHAIN_START = "0" * 64
 """`prev` of a ledger's first entry, and the head of an empty ledger."""
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """A boundary between two transactions of a ledger; everything before it has been read.
 
     offset: bytes of the ledger before the boundary.
@@ -31,8 +32,7 @@ class Position:
 START = Position()
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One ledger line and where it stands. `offset` and `length` exclude the newline."""
 
     n: int
@@ -44,14 +44,15 @@ class Entry:
     length: int
 
 
-@dataclass(frozen=True, slots=True)
-class StoredVersion:
+class StoredVersion(NamedTuple):
     """One version and where its bytes are.
 
     address: `sha256:` and the digest of the bytes.
-    envelope: the envelope, None where it was erased and only a stub is left.
+    envelope: the envelope; of an erased version what its stub kept of it, None where nothing
+        is left.
     pack: the name of the pack that holds it, None for a file of its own.
     offset, length: where it stands in the pack, newline excluded; of a file, 0 and its size.
+    erased: whether what stands there is a stub.
     """
 
     address: str
@@ -59,10 +60,10 @@ class StoredVersion:
     pack: str | None
     offset: int
     length: int
+    erased: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Transaction:
+class Transaction(NamedTuple):
     """The entries that were committed together, with the versions that they name.
 
     after: the position behind the last entry.

@@ -10,20 +10,32 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import orjson
 
 from pamctl.encoding.base64url import encode
 from pamctl.encoding.canonical import canonical, canonical_plain
-from pamctl.encoding.digests import sha256_digest
-from pamctl.errors import InvalidObject, ServiceUnavailable, StoreDamaged
+from pamctl.encoding.digests import is_sha256_digest, sha256_digest
+from pamctl.errors import InvalidObject, ObjectRedacted, ServiceUnavailable, StoreDamaged
 from pamctl.limits import DOCUMENT_BYTES_MAX
 from pamctl.store.layout import ScopeLayout, pack_name
 from pamctl.store.records import StoredVersion
 
 SALT_BYTES = 16
+
+_ERASED_MEMBERS = ("canonical_content", "integrity", "quality_signals")
+_LISTINGS_MAX = 5
+
+
+class VersionErased(ObjectRedacted):
+    """The content of a version was erased; `kept` is what its stub has of the envelope."""
+
+    def __init__(self, address: str, kept: Mapping[str, Any]) -> None:
+        super().__init__(f"the content of version {kept.get('version_id', address)} was erased")
+        self.kept = kept
 
 
 def version_bytes(envelope: Mapping[str, Any], salt: bytes, *, plain: bool = False) -> bytes:
@@ -43,6 +55,19 @@ def version_bytes(envelope: Mapping[str, Any], salt: bytes, *, plain: bool = Fal
     return data
 
 
+def remainder(envelope: Mapping[str, Any]) -> dict[str, Any]:
+    """What an erasure keeps of a version's envelope: who, what, when and in which states.
+
+    The content goes, and whatever could confirm a guess at it or says how good it was: the
+    integrity metadata, the quality signals, and the integrity reference of provenance.
+    """
+    kept = {name: member for name, member in envelope.items() if name not in _ERASED_MEMBERS}
+    provenance = kept.get("provenance", {})
+    if "integrity_ref" in provenance:
+        kept["provenance"] = {n: m for n, m in provenance.items() if n != "integrity_ref"}
+    return kept
+
+
 class Versions:
     """Finds and reads the versions of one scope. Bytes are checked against their address
     before anything is made of them."""
@@ -51,54 +76,112 @@ class Versions:
         self._layout = layout
         self._packed: dict[str, StoredVersion] = {}
         self._packs_read: set[str] = set()
+        self._moved: dict[str, StoredVersion] = {}
 
     def read(self, version: StoredVersion) -> bytes:
-        """The exact bytes of a version. Raises StoreDamaged when they are not what its
-        address says, or are gone."""
-        if version.pack is None:
-            path = self._layout.version_file(version.address)
-        else:
-            path = self._layout.pack_file(version.pack)
+        """The exact bytes of a version. Raises VersionErased when only a stub is left, and
+        StoreDamaged when the bytes are not what its address says, or are gone."""
         try:
-            data = _slice(path, version.offset, version.length)
+            data = _slice(self._path(version), version.offset, version.length)
         except FileNotFoundError:
-            # Packing moves versions; where it went is for a fresh look to say.
-            found = Versions(self._layout).find(version.address)
-            if found is None or (found.pack, found.offset) == (version.pack, version.offset):
-                raise StoreDamaged(
-                    f"the version {version.address} is missing",
-                    hint="run `pamctl fsck` to see what is damaged",
-                    address=version.address,
-                ) from None
+            # Packing and erasing move versions; where it went is for a fresh look to say.
+            found = self._look_again(version)
+            if found.erased:
+                raise VersionErased(version.address, found.envelope or {}) from None
             return self.read(found)
         if sha256_digest(data) != version.address:
             raise StoreDamaged(
                 f"the bytes of version {version.address} were altered",
                 hint="run `pamctl fsck` to see what is damaged",
                 address=version.address,
-                path=str(path),
+                path=str(self._path(version)),
             )
         return data
+
+    def remains(self, version: StoredVersion) -> Mapping[str, Any]:
+        """The envelope of an erased version without what was erased.
+
+        Its stub tells; and where its bytes are still there, because whoever erased it died
+        before they were removed, those do. Raises StoreDamaged where neither is left.
+        """
+        with contextlib.suppress(FileNotFoundError):
+            data = _slice(self._path(version), version.offset, version.length)
+            envelope, erased = parsed_version(data)
+            if envelope is not None and version.address in (erased, sha256_digest(data)):
+                return remainder(envelope)
+        return remainder(self._look_again(version).envelope or {})
 
     def find(self, address: str) -> StoredVersion | None:
         """Where a version is, with its envelope; None when it is nowhere.
 
-        An erased version is found without an envelope. Bytes that differ from their
-        address count as nowhere: they are somebody else's.
+        Of an erased version the stub is found. Bytes that differ from their address count as
+        nowhere: they are somebody else's.
         """
-        known = self._packed.get(address)
-        if known is not None:
-            return known
-        path = self._layout.version_file(address)
+        known = self._packed.get(address) or self._find_file(address)
+        if known is None:
+            self._read_all_packs()
+            known = self._packed.get(address)
+        return known
+
+    def _find_file(self, address: str) -> StoredVersion | None:
+        """The file of a version, or its stub."""
         # A file that is too long to be a version is not the one that the address names.
         with contextlib.suppress(FileNotFoundError, StoreDamaged):
-            data = _slice(path, 0, None)
+            data = _slice(self._layout.version_file(address), 0, None)
             if sha256_digest(data) == address:
-                return StoredVersion(address, _envelope(data), None, 0, len(data))
-        if self._layout.stub_file(address).is_file():
-            return StoredVersion(address, None, None, 0, 0)
-        self._read_all_packs()
-        return self._packed.get(address)
+                return StoredVersion(address, parsed_version(data)[0], None, 0, len(data))
+        with contextlib.suppress(FileNotFoundError, StoreDamaged):
+            data = _slice(self._layout.stub_file(address), 0, None)
+            envelope, erased = parsed_version(data)
+            kept = envelope if erased == address else None
+            return StoredVersion(address, kept, None, 0, len(data), erased=True)
+        return None
+
+    def _path(self, version: StoredVersion) -> Path:
+        if version.pack is not None:
+            return self._layout.pack_file(version.pack)
+        file = self._layout.stub_file if version.erased else self._layout.version_file
+        return file(version.address)
+
+    def _look_again(self, version: StoredVersion) -> StoredVersion:
+        """Where a version is that is not, or no longer, where it was. Raises StoreDamaged."""
+        found = self._find_file(version.address)
+        if found is None:
+            found = self._moved.get(version.address)
+            if found is None or _place(found) == _place(version):
+                found = self._search_packs(version.address)
+        if found is None or _place(found) == _place(version):
+            raise StoreDamaged(
+                f"the version {version.address} is missing",
+                hint="run `pamctl fsck` to see what is damaged",
+                address=version.address,
+            )
+        return found
+
+    def _search_packs(self, address: str) -> StoredVersion | None:
+        """The line of a version in whichever pack has it; a stub, where none has the version.
+
+        What else is in that pack is noted without envelopes: the versions that were together
+        in a pack have moved together.
+        """
+        stub = None
+        for _ in range(_LISTINGS_MAX):
+            names, missed = self._pack_names(), False
+            for name in names:
+                try:
+                    lines = list(self._lines(name))
+                except FileNotFoundError:
+                    missed = True  # it was replaced since the folder was read
+                    continue
+                for found in lines:
+                    if found.address == address:
+                        self._moved = {one.address: one._replace(envelope=None) for one in lines}
+                        if not found.erased:
+                            return found
+                        stub = found
+            if stub is not None or not missed:
+                break
+        return stub
 
     def announce_pack(self, name: str) -> None:
         """Note where each version of a pack stands. A pack that is gone is passed over: it
@@ -114,23 +197,39 @@ class Versions:
         self._packed.pop(address, None)
 
     def _read_pack(self, name: str) -> None:
+        for found in self._lines(name):
+            # A stub stands for nothing where the version itself is: it is what was left by
+            # an erasure that never came to its commit.
+            if not found.erased or found.address not in self._packed:
+                self._packed[found.address] = found
+
+    def _lines(self, name: str) -> Iterator[StoredVersion]:
+        """What stands in a pack. Raises FileNotFoundError."""
         offset = 0
         with open(self._layout.pack_file(name), "rb") as pack:
             while line := pack.readline(DOCUMENT_BYTES_MAX + 1):
                 data = line.removesuffix(b"\n")
-                address = sha256_digest(data)
-                envelope = _envelope(data)
-                if envelope is None:
-                    address = _erased_address(data) or address
-                self._packed[address] = StoredVersion(address, envelope, name, offset, len(data))
+                envelope, erased = parsed_version(data)
+                address = erased or sha256_digest(data)
+                yield StoredVersion(
+                    address, envelope, name, offset, len(data), erased=erased is not None
+                )
                 offset += len(line)
 
     def _read_all_packs(self) -> None:
-        with contextlib.suppress(FileNotFoundError):
-            for name in sorted(os.listdir(self._layout.packs)):
-                pack = pack_name(name)
-                if pack is not None:
-                    self.announce_pack(pack)
+        for name in self._pack_names():
+            self.announce_pack(name)
+
+    def _pack_names(self) -> list[str]:
+        try:
+            found = [pack_name(name) for name in sorted(os.listdir(self._layout.packs))]
+        except FileNotFoundError:
+            return []
+        return [name for name in found if name is not None]
+
+
+def _place(version: StoredVersion) -> tuple[str | None, int, bool]:
+    return version.pack, version.offset, version.erased
 
 
 def _slice(path: os.PathLike[str], offset: int, length: int | None) -> bytes:
@@ -164,21 +263,19 @@ def _slice(path: os.PathLike[str], offset: int, length: int | None) -> bytes:
         os.close(descriptor)
 
 
-def _envelope(data: bytes) -> Mapping[str, Any] | None:
-    """The envelope in a version's bytes, None for a stub and for what is no version."""
+def parsed_version(data: bytes) -> tuple[Mapping[str, Any] | None, str | None]:
+    """The envelope in the bytes of a version or of a stub, and the address that a stub
+    stands for. Both None for what is neither."""
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError:
-        return None
-    if not isinstance(value, dict) or "erased" in value:
-        return None
-    envelope = value.get("envelope")
-    return envelope if isinstance(envelope, dict) else None
-
-
-def _erased_address(data: bytes) -> str | None:
-    try:
-        address = orjson.loads(data)["erased"]["address"]
-    except (orjson.JSONDecodeError, KeyError, TypeError):
-        return None
-    return address if isinstance(address, str) else None
+        return None, None
+    if not isinstance(value, dict):
+        return None, None
+    envelope, erased = value.get("envelope"), value.get("erased")
+    if not isinstance(envelope, dict):
+        envelope = None
+    if "erased" not in value:
+        return envelope, None
+    address = erased.get("address") if isinstance(erased, dict) else None
+    return (envelope, address) if is_sha256_digest(address) else (None, None)

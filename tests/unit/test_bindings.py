@@ -250,6 +250,10 @@ DOCUMENT = {
             {"query": {"kind": "structured", "filters": {"object_type": ["claim"]}}},
             {"object_type": ["claim"]},
         ),
+        (
+            {"query": {"kind": "structured", "filters": {"relationship_type": ["about"]}}},
+            {"relationship_type": ["about"]},
+        ),
         ({"explain_ranking": True}, {"explain": True}),
         ({"pagination": {"limit": 5, "cursor": "c"}}, {"cursor": "c"}),
     ],
@@ -267,10 +271,6 @@ def test_query_documents_become_arguments(changed: Any, expected: Any) -> None:
             EmbeddingSpaceMismatch,
         ),
         ({"snapshot_id": "snap:a"}, SnapshotNotFound),
-        (
-            {"query": {"kind": "structured", "filters": {"relationship_type": ["about"]}}},
-            InvalidRequest,
-        ),
         ({"query": {"kind": "lexical"}}, InvalidRequest),
         ({"pagination": {}}, InvalidRequest),
     ],

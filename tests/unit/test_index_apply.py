@@ -133,12 +133,14 @@ def test_an_erasure_takes_text_and_integrity_of_its_version(ledger: HandMadeLedg
     ledger.revise("mem:a", canonical_content="second words")
     index = ledger.index()
     address = next(iter(ledger.transactions[0].versions))
-    ledger.entry("erasure", {"address": address, "event_id": "evt:2", "erased_at": "t"})
+    assert not index.erasures.are_due()
+    ledger.entry("erasure", {"address": address, "version_id": "ver:mem:a:1"})
     bring_up_to_date(index, ledger)
     first, second = index.history("mem:a")
     assert first.erased
     assert not second.erased
-    assert (first.pack, first.offset, first.length) == (None, 0, 0)
+    assert index.erasures.are_due()
+    assert index.erasures.addresses() == {address: True, second.address: False}
     assert first.lifecycle_state == "active"
     assert found(index, "first", as_of=1) == []
     assert found(index, "second") == ["ver:mem:a:2"]

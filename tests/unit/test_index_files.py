@@ -241,11 +241,12 @@ from pathlib import Path
 from pamctl.index.scope_index import ScopeIndex
 from tests.hand_made_ledger import HandMadeLedger, bring_up_to_date, table_rows
 
-if os.geteuid() == 0:
-    os.setgroups([]); os.setgid(65534); os.setuid(65534)
 ledger = HandMadeLedger()
 for number in range(300):
     ledger.create(f"mem:{number}", {"text": f"memory number {number} of a few hundred"})
+ledger.index()  # imports all there is to import: the next user may not be able to
+if os.geteuid() == 0:
+    os.setgroups([]); os.setgid(65534); os.setuid(65534)
 index = ScopeIndex(Path(sys.argv[1]))
 print(index.position().entries)
 assert index.position().entries in (0, 300)

@@ -1,0 +1,168 @@
+"""What dead writers left that nobody was told of: orphans and quarantine, searched for what
+was erased. Nothing else in them is touched, and what is left of a file is kept."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pamctl.encoding.canonical import canonical
+from pamctl.encoding.digests import sha256_digest
+from pamctl.errors import InvalidObject
+from pamctl.store import files
+from pamctl.store.layout import ScopeLayout, pack_name
+from pamctl.store.versions import parsed_version
+
+_CONTENT = b'"canonical_content":'
+_IDENTIFIERS = ("object_id", "relationship_id", "delegation_id")
+
+
+class Traces:
+    """By what erased versions can be recognized: their objects and their contents."""
+
+    def __init__(self) -> None:
+        self._objects: set[str] = set()
+        self._contents: set[bytes] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._objects)
+
+    def learn(self, data: bytes) -> None:
+        """Take in the bytes of a version that is about to go."""
+        envelope = parsed_version(data)[0]
+        if envelope is not None:
+            self._objects.update(_names(envelope))
+            if "canonical_content" in envelope:
+                self._contents.add(canonical(envelope["canonical_content"]))
+
+    def in_line(self, data: bytes) -> bool:
+        """Whether bytes that nobody committed are a version of an erased object, or hold the
+        content of one, in whole or torn off."""
+        envelope = parsed_version(data)[0]
+        if envelope is not None:
+            known = not self._objects.isdisjoint(_names(envelope))
+            return "canonical_content" in envelope and (known or self._has(envelope))
+        _, _, rest = data.rstrip(b"\x00").partition(_CONTENT)
+        return bool(rest) and any(
+            rest.startswith(content) or content.startswith(rest) for content in self._contents
+        )
+
+    def _has(self, envelope: Mapping[str, Any]) -> bool:
+        try:
+            return canonical(envelope["canonical_content"]) in self._contents
+        except InvalidObject:
+            return False
+
+
+def erase_from_leftovers(
+    layout: ScopeLayout,
+    quarantine: Path,
+    traces: Traces,
+    *,
+    committed: Mapping[str, bool],
+    announced: Collection[str],
+) -> list[str]:
+    """Take what was erased out of orphaned versions and packs, and out of quarantine.
+
+    The caller holds the scope's lock, so that what no entry names was left by a writer that
+    died. Durable.
+
+    Arguments:
+        quarantine: the folder where this scope's leftovers are set aside.
+        committed: addresses that the ledger names, and whether each was erased. A copy of a
+            version that was not belongs to an object that has a say of its own, whatever it
+            holds.
+        announced: packs that the ledger names.
+
+    Returns sentences for the user.
+    """
+    orphans = [
+        path
+        for address, path in _version_files(layout)
+        if address not in committed and traces.in_line(path.read_bytes())
+    ]
+    files.remove_durably(orphans)
+    count = len(orphans)
+    for path in list(_files(layout.packs)):
+        name = pack_name(path.name)
+        if name is not None and name not in announced:
+            count += _empty_orphaned_pack(path, quarantine, traces, committed)
+    in_quarantine = sum(_erase_lines(path, traces, committed) for path in list(_files(quarantine)))
+    notices = []
+    if count:
+        notices.append(f"{count} versions that were never committed held what was erased; gone")
+    if in_quarantine:
+        notices.append(
+            f"{in_quarantine} versions or parts of some that were set aside in {quarantine} held "
+            "what was erased; they are gone, and the rest is kept"
+        )
+    return notices
+
+
+def _empty_orphaned_pack(
+    path: Path, quarantine: Path, traces: Traces, committed: Mapping[str, bool]
+) -> int:
+    """Take an orphaned pack that holds something erased away; what else it alone holds goes
+    to quarantine. How many lines were erased."""
+    lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
+    kept = [line for line in lines if not _is_erased(line, traces, committed)]
+    if len(kept) == len(lines):
+        return 0
+    # Stubs, and copies of versions that stand elsewhere: what an erasure wrote that never
+    # came to its commit.
+    alone = [line for line in kept if _address(line) not in committed]
+    if alone:
+        files.ensure_directory(quarantine.parent)
+        files.ensure_directory(quarantine)
+        files.replace_whole(quarantine / f"pack-{path.name}", b"\n".join(alone) + b"\n")
+    files.remove_durably([path])
+    return len(lines) - len(kept)
+
+
+def _erase_lines(path: Path, traces: Traces, committed: Mapping[str, bool]) -> int:
+    """Take lines that hold something erased out of a file in quarantine; how many."""
+    lines = path.read_bytes().split(b"\n")
+    kept = [line for line in lines if not _is_erased(line, traces, committed)]
+    if len(kept) == len(lines):
+        return 0
+    if any(kept):
+        files.replace_whole(path, b"\n".join(kept))
+    else:
+        files.remove_durably([path])
+    return len(lines) - len(kept)
+
+
+def _is_erased(line: bytes, traces: Traces, committed: Mapping[str, bool]) -> bool:
+    return traces.in_line(line) and committed.get(sha256_digest(line)) is not False
+
+
+def _version_files(layout: ScopeLayout) -> Iterator[tuple[str, Path]]:
+    """Version files with the addresses that their names say; stubs are none."""
+    for folder in sorted(os.listdir(layout.versions)):
+        for path in _files(layout.versions / folder):
+            digits = folder + path.name.removesuffix(".json")
+            address = f"sha256:{digits}"
+            if len(digits) == 64 and layout.version_file(address) == path:
+                yield address, path
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """The regular files in a folder and below it; no link is followed."""
+    if not folder.is_dir() or folder.is_symlink():
+        return
+    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+        if entry.is_dir(follow_symlinks=False):
+            yield from _files(Path(entry.path))
+        elif entry.is_file(follow_symlinks=False):
+            yield Path(entry.path)
+
+
+def _address(line: bytes) -> str:
+    """The address of a version, or the one that a stub stands for."""
+    return parsed_version(line)[1] or sha256_digest(line)
+
+
+def _names(envelope: Mapping[str, Any]) -> set[str]:
+    return {envelope[name] for name in _IDENTIFIERS if isinstance(envelope.get(name), str)}

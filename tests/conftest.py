@@ -1,0 +1,109 @@
+"""What tests of every kind share: a store that repeats itself, and the installed program."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("deterministic", derandomize=True, database=None, deadline=None)
+settings.load_profile("deterministic")
+
+FIRST_MOMENT_NS = 1_767_225_600_000_000_000
+"""2026-01-01T00:00:00Z: the first reading of the fixed clock."""
+
+
+class FixedClock:
+    """A clock that begins at FIRST_MOMENT_NS and advances one second a reading."""
+
+    def __init__(self) -> None:
+        self.now_ns = FIRST_MOMENT_NS - 1_000_000_000
+
+    def __call__(self) -> int:
+        self.now_ns += 1_000_000_000
+        return self.now_ns
+
+
+class FixedEntropy:
+    """Bytes that look random and are the same in every run."""
+
+    def __init__(self) -> None:
+        self.draws = 0
+
+    def __call__(self, count: int) -> bytes:
+        self.draws += 1
+        return hashlib.shake_256(b"draw %d" % self.draws).digest(count)
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock()
+
+
+@pytest.fixture
+def entropy() -> FixedEntropy:
+    return FixedEntropy()
+
+
+@pytest.fixture
+def store(tmp_path: Path, clock: FixedClock, entropy: FixedEntropy) -> Any:
+    """A new store in the test's folder; the same calls give it the same bytes in every run."""
+    import pamctl
+
+    return pamctl.init_store(tmp_path / ".pam", clock=clock, entropy=entropy)
+
+
+Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Runs the installed `pamctl` in the test's folder, with nothing of the caller's environment.
+
+    `run("read", "mem:tea", stdin=b"", env={"NO_COLOR": "1"}, cwd=folder)` answers the completed
+    process with bytes in `stdout` and `stderr`; its status is the test's to judge.
+    """
+
+    def call(
+        *words: str,
+        stdin: bytes = b"",
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        timeout_sec: float = 60,
+    ) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            [pamctl_program(), *words],
+            input=stdin,
+            env={**clean_environment(tmp_path), **(env or {})},
+            cwd=cwd or tmp_path,
+            capture_output=True,
+            timeout=timeout_sec,
+            check=False,
+        )
+
+    return call
+
+
+def pamctl_program() -> Path:
+    """The console script beside the interpreter that runs the tests."""
+    return Path(sys.executable).parent / "pamctl"
+
+
+def clean_environment(home: Path) -> dict[str, str]:
+    """An environment that says nothing but where programs are, how text is encoded, and, where
+    coverage is measured, that it is."""
+    programs = [str(Path(sys.executable).parent), os.defpath]
+    measured = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
+    return {
+        **measured,
+        "PATH": os.pathsep.join(programs),
+        "HOME": str(home),
+        "LC_ALL": "C.UTF-8",
+    }
