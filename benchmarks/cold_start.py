@@ -1,6 +1,6 @@
 """What starting costs, against what the interpreter and the imports alone cost.
 
-    python -m benchmarks.cold_start [ROUNDS]
+python -m benchmarks.cold_start [ROUNDS]
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.measure import HEADER, Comparison, command, in_turn
-
 import pamctl
+from benchmarks.measure import HEADER, Comparison, command, in_turn
 
 PAMCTL = str(Path(sys.executable).with_name("pamctl"))
 SCOPE = "workspace:default"

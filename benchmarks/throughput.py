@@ -27,16 +27,15 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.measure import HEADER, Comparison, in_turn
-
 import pamctl
+from benchmarks.measure import HEADER, Comparison, in_turn
 
 PAMCTL = str(Path(sys.executable).with_name("pamctl"))
 SCOPE = "workspace:default"
 ACTOR = {"actor_id": "actor:local:bench", "actor_kind": "human"}
-WORDS = (
-    "tea garden train letter morning neighbour recipe doctor violin market school river "
-    "birthday ticket winter bicycle painting promise library holiday kitchen meeting"
+WORDS = (  # noqa: SIM905 - lines of words are easier to read than a list of them
+    "tea garden train letter morning neighbour recipe doctor violin market school "
+    "river birthday ticket winter bicycle painting promise library holiday kitchen meeting"
 ).split()
 DURABLE_SQLITE_CREATES = 2000
 

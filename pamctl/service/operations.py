@@ -1,53 +1,60 @@
 """Every operation by its name: the one table that the bindings and the command line use.
 
 Names are those of PAMSPEC §10 and of the coprocess. Adding an operation is a module with a
-function, and a line here.
+function, and a line here. A module is imported when its operation is first asked for: a
+command that reads must not pay for those that write.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pamctl.service.create import create
-from pamctl.service.delete import delete
-from pamctl.service.desk import Change, Desk
-from pamctl.service.history import history, log
-from pamctl.service.query import query
-from pamctl.service.read import read
-from pamctl.service.scopes import (
-    create_scope,
-    list_scopes,
-    put_policy,
-    show_scope,
-    show_store,
-)
-from pamctl.service.transition import transition
-from pamctl.service.update import update
-
 if TYPE_CHECKING:
+    from pamctl.service.desk import Change, Desk
     from pamctl.service.store import Store
 
 Request = Mapping[str, Any]
 
+
+def _in(module: str, name: str) -> Callable[..., Any]:
+    """The function `name` of a module of this folder."""
+    found: list[Callable[..., Any]] = []
+
+    def call(*given: Any) -> Any:
+        if not found:
+            found.append(getattr(import_module(f"pamctl.service.{module}"), name))
+        return found[0](*given)
+
+    return call
+
+
 CHANGES: Mapping[str, Callable[[Desk, Request], Change]] = {
-    "create": create,
-    "update": update,
-    "transition": transition,
-    "delete": delete,
-    "scope_policy": put_policy,
+    "create": _in("create", "create"),
+    "update": _in("update", "update"),
+    "transition": _in("transition", "transition"),
+    "relate": _in("relate", "relate"),
+    "promote": _in("promote", "promote"),
+    "delete": _in("delete", "delete"),
+    "grant_delegation": _in("grant", "grant_delegation"),
+    "check_delegation": _in("delegations", "check_delegation"),
+    "revoke_delegation": _in("delegations", "revoke_delegation"),
+    "scope_policy": _in("scopes", "put_policy"),
 }
 """What changes one scope. Worked out at a desk while the scope's lock is held; any number
 of them commit together, and an idempotency key makes each happen once."""
 
 OTHERS: Mapping[str, Callable[[Store, Request], Any]] = {
-    "read": read,
-    "history": history,
-    "log": log,
-    "query": query,
-    "scope_create": create_scope,
-    "scope_list": list_scopes,
-    "scope_show": show_scope,
-    "status": show_store,
+    "read": _in("read", "read"),
+    "history": _in("history", "history"),
+    "log": _in("history", "log"),
+    "query": _in("query", "query"),
+    "list_delegations": _in("delegations", "list_delegations"),
+    "scope_create": _in("scopes", "create_scope"),
+    "scope_list": _in("scopes", "list_scopes"),
+    "scope_show": _in("scopes", "show_scope"),
+    "scope_policy_test": _in("scopes", "explain_access"),
+    "status": _in("scopes", "show_store"),
 }
 """What reads, and what is about a store or a scope as a whole."""

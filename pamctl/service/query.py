@@ -14,10 +14,13 @@ from pamctl.index.rows import VersionRow
 from pamctl.index.structured_query import Page, Range, StructuredQuery
 from pamctl.limits import PAGE_ITEMS_DEFAULT
 from pamctl.model.envelopes import DEFAULT_RETRIEVAL
-from pamctl.service.authority import require
+from pamctl.service.authority import disclosed, disclosed_ids
+from pamctl.service.disclosure import narrowed
 from pamctl.service.envelopes import is_withheld, withhold
 from pamctl.service.open_scope import OpenScope
+from pamctl.service.related import is_about_relationships, select_related
 from pamctl.service.scopes import index_state
+from pamctl.service.visibility import absent
 
 if TYPE_CHECKING:
     from pamctl.service.store import Store
@@ -36,29 +39,42 @@ def query(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
     """
     scope = store.scope_to_read(request["scope_id"])
     if scope is None:
+        if "related_to" in request:
+            raise absent(request["related_to"]["object_id"], request["scope_id"])
         return {"items": [], "ledger_sequence": 0, "next_cursor": None, **_scope_of(request)}
-    require(scope.policy(), request, "query")
+    sight = disclosed(scope.policy(), request, "query")
     now = scope.index.position().sequence
     asked = {name: value for name, value in request.items() if name not in _NOT_THE_QUERY}
     digest = sha256_digest(canonical([store.store_id, asked]))
     as_of, after_key = _as_of(scope, request.get("as_of")), None
     if "cursor" in request:
         after_key, as_of = cursors.decode(request["cursor"], digest)
-    page = scope.index.search(_structured(request, as_of, after_key))
+    # Somebody may commit between two looks at the index; all of them are as of one moment.
+    as_of = now if as_of is None else as_of
+    structured = _structured(request, as_of, after_key)
+    distances: Mapping[str, int] = {}
+    if is_about_relationships(request):
+        structured, distances = select_related(store, scope, request, structured)
+    if structured.family == "object":
+        structured = narrowed(structured, sight, disclosed_ids(request))
+    page = scope.index.search(structured)
     next_cursor = None
     if page.next_key is not None:
-        next_cursor = cursors.encode(page.next_key, digest, now if as_of is None else as_of)
+        next_cursor = cursors.encode(page.next_key, digest, as_of)
     answer = {
         "items": [_shown(scope, row) for row in page.rows],
         "next_cursor": next_cursor,
-        "ledger_sequence": now if as_of is None else as_of,
+        "ledger_sequence": as_of,
         "index": index_state(scope, now),
         **_scope_of(request),
     }
     if page.total is not None:
         answer["total"] = page.total
     if request.get("explain"):
-        answer["explanation"] = _explanation(page)
+        if sight is not None:
+            # How well a text matches depends on the texts that are not shown.
+            page = page._replace(relevance=[])
+        answer["explanation"] = _explanation(page, distances)
     return answer
 
 
@@ -122,14 +138,16 @@ def _scope_of(request: Mapping[str, Any]) -> dict[str, Any]:
     return {"scope_id": request["scope_id"]}
 
 
-def _explanation(page: Page) -> list[dict[str, Any]]:
-    """Why each hit stands where it does: its place in the ledger, and how well it matched."""
+def _explanation(page: Page, distances: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Why each hit stands where it does: its place in the ledger, how well it matched, and
+    how many steps it is away from what it is related to."""
     return [
         {
             "object_id": row.object_id,
             "version_id": row.version_id,
             "ledger_sequence": row.since,
             **({"relevance": page.relevance[number]} if page.relevance else {}),
+            **({"distance": distances[row.object_id]} if row.object_id in distances else {}),
         }
         for number, row in enumerate(page.rows)
     ]

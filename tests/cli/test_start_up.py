@@ -34,7 +34,8 @@ def imported_by(program: Program, *words: str) -> set[str]:
         [sys.executable, "-c", script],
         capture_output=True,
         cwd=program.folder,
-        env=program.environment,
+        # Measuring coverage imports modules of its own.
+        env={n: v for n, v in program.environment.items() if not n.startswith("COVERAGE_")},
         check=True,
     )
     return set(done.stderr.decode().split())

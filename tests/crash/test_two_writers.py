@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pamctl
@@ -56,7 +57,7 @@ def test_nothing_is_lost_doubled_or_out_of_sequence(tmp_path: Path) -> None:
     assert [event["sequence"] for event in events] == list(range(1, 181))
     assert sorted(event["version_id"] for event in events) == sorted(v for _, v in told)
     lines = (store.open_scope(SCOPE).layout.ledger).read_bytes().splitlines()
-    for before, line in zip(lines, lines[1:], strict=False):
+    for before, line in pairwise(lines):
         assert json.loads(line)["prev"] == sha256_hex(before)
 
 

@@ -160,6 +160,7 @@ POLICY: dict[str, Any] = {
             "rule_id": "rule:readers",
             "effect": "allow",
             "actors": ["actor:local:*"],
+            "actor_kinds": ["human", "agent"],
             "operations": ["read", "set_policy"],
             "object_types": ["claim"],
             "dimensions": ["lifecycle"],
@@ -174,6 +175,25 @@ POLICY: dict[str, Any] = {
             "to": ["active"],
             "condition": "review",
         }
+    ],
+    "cross_scope": [
+        {
+            "rule_id": "rule:shed",
+            "direction": "out",
+            "scopes": ["workspace:shed"],
+            "operations": ["relate"],
+            "actors": ["actor:local:*"],
+        }
+    ],
+    "retention": [
+        {
+            "rule_id": "rule:tidy",
+            "object_types": ["observation"],
+            "expires_after_sec": 86400,
+            "may_erase": True,
+            "erase_on_delete": True,
+        },
+        {"rule_id": "rule:keep", "actors": ["actor:agent:*"], "may_erase": False},
     ],
     "read_audit": True,
 }

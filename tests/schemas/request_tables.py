@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pamctl.limits import IDEMPOTENCY_KEY_CHARS_MAX, PAGE_ITEMS_MAX
+from pamctl.limits import IDEMPOTENCY_KEY_CHARS_MAX, PAGE_ITEMS_MAX, TRAVERSAL_DEPTH_MAX
 from tests.schemas.instances import (
     ACTOR,
     AGENT,
@@ -69,6 +69,60 @@ TRANSITION = merged(
         "override": "rule:review",
     },
 )
+RELATIONSHIP_AT_VERSION = merged(
+    edited(AT_VERSION, "/object_id", MISSING), {"relationship_id": "rel:1"}
+)
+RELATE: dict[str, Any] = merged(
+    HERE,
+    STATES,
+    KEYED,
+    {
+        "relationship_id": "rel:1",
+        "source_object_id": "mem:rose",
+        "target_object_id": "mem:plan",
+        "target_scope_id": "workspace:home",
+        "relationship_type": "org.example.garden.shades",
+        "directionality": "undirected",
+        "canonical_content": None,
+        "observed_at": NOON,
+        "asserted_at": LATER,
+        "valid_from": NOON,
+        "valid_until": LATER,
+        "integrity": INTEGRITY,
+        "policy_basis": "policy:neighbours",
+        "actor": ACTOR,
+        "provenance": STATEMENT,
+    },
+)
+BARE_RELATE = {
+    name: RELATE[name]
+    for name in (
+        "scope_id",
+        "source_object_id",
+        "target_object_id",
+        "relationship_type",
+        "actor",
+        "provenance",
+    )
+}
+UPDATE_RELATIONSHIP = merged(RELATIONSHIP_AT_VERSION, {"provenance": STATEMENT})
+PROMOTE: dict[str, Any] = merged(
+    HERE,
+    KEYED,
+    {
+        "source_object_id": "mem:draft",
+        "expected_version_id": "ver:1",
+        "target_object_type": "task",
+        "target_canonical_content": {"title": "Prune the rose."},
+        "target_object_id": "mem:prune",
+        "target_schema_id": "urn:example:task",
+        "target_lifecycle_state": "candidate",
+        "target_validation_state": "unverified",
+        "policy_basis": "policy:1",
+        "actor": AGENT,
+        "provenance": STATEMENT,
+    },
+)
 FILTERS: dict[str, Any] = merged(
     HERE,
     {
@@ -83,6 +137,14 @@ FILTERS: dict[str, Any] = merged(
         "provenance_id": ["prov:1"],
         "actor_id": "actor:local:user",
         "source_ref": ["file:garden.md"],
+        "related_to": {
+            "object_id": "mem:rose",
+            "relationship_types": ["supports"],
+            "direction": "out",
+            "depth": 2,
+        },
+        "relationship_type": ["supports", "part_of"],
+        "relationships": False,
         "text": "rose",
         "temporal": {"basis": "observed_at", "from": NOON, "until": LATER},
         "as_of": 12,
@@ -92,6 +154,53 @@ FILTERS: dict[str, Any] = merged(
         "count": True,
         "explain": False,
         "operation_id": "op:1",
+    },
+)
+GRANT: dict[str, Any] = merged(
+    HERE,
+    KEYED,
+    {
+        "granting_actor": ACTOR,
+        "delegated_actor": AGENT,
+        "granted_operations": ["read", "query"],
+        "policy_basis": "policy:helpers",
+        "not_before": NOON,
+        "not_after": LATER,
+        "granted_object_types": ["claim", "org.example.garden.bed"],
+        "granted_object_ids": ["mem:rose"],
+        "target_scope_id": "workspace:shed",
+        "revocable": False,
+        "usage_limit": 3,
+        "actor": dict(ACTOR),
+        "provenance": STATEMENT,
+    },
+)
+GRANTED = (
+    *("scope_id", "granting_actor", "delegated_actor", "granted_operations"),
+    *("policy_basis", "not_before", "not_after"),
+)
+CHECK: dict[str, Any] = merged(
+    HERE,
+    KEYED,
+    {
+        "delegation_id": "del:1",
+        "delegated_actor_id": "actor:agent:gardener",
+        "operation": "read",
+        "object_id": "mem:rose",
+        "object_type": "claim",
+        "actor": ACTOR,
+    },
+)
+CHECKED = ("scope_id", "delegation_id", "delegated_actor_id", "operation")
+REVOKE: dict[str, Any] = merged(
+    HERE,
+    KEYED,
+    {
+        "delegation_id": "del:1",
+        "actor": ACTOR,
+        "expected_version_id": "ver:1",
+        "policy_basis": "policy:1",
+        "provenance": STATEMENT,
     },
 )
 WRITING_FAULTS = [
@@ -222,8 +331,15 @@ _TABLES: dict[str, Table] = {
     ),
     "transition": Table(
         "invalid_request",
-        [TRANSITION, merged(TRANSITION, {"target_state": "redacted"})],
         [
+            TRANSITION,
+            merged(TRANSITION, {"target_state": "redacted"}),
+            merged(
+                RELATIONSHIP_AT_VERSION, {"dimension": "validation", "target_state": "rejected"}
+            ),
+        ],
+        [
+            Fault("/relationship_id", "rel:1"),
             *VERSION_FAULTS,
             *PROVENANCE_FAULTS,
             Fault("/dimension", MISSING),
@@ -235,10 +351,84 @@ _TABLES: dict[str, Table] = {
             Fault("/canonical_content", 1),
         ],
     ),
+    "relate": Table(
+        "invalid_request",
+        [RELATE, BARE_RELATE, UPDATE_RELATIONSHIP],
+        [
+            *WRITING_FAULTS,
+            *PROVENANCE_FAULTS,
+            Fault("/provenance", MISSING),
+            Fault("/source_object_id", MISSING),
+            Fault("/source_object_id", "rose"),
+            Fault("/target_object_id", MISSING),
+            Fault("/target_scope_id", "home"),
+            Fault("/relationship_type", MISSING),
+            Fault("/relationship_type", ""),
+            Fault("/directionality", "both"),
+            Fault("/validation_state", "active"),
+            Fault("/valid_from", "2026-03-01"),
+            Fault("/integrity", {}, code="invalid_object"),
+            Fault("/policy_basis", ""),
+            Fault(
+                "",
+                edited(UPDATE_RELATIONSHIP, "/relationship_id", MISSING),
+                "/relationship_id",
+            ),
+            Fault("/object_id", "mem:rose"),
+            Fault("/quality_signals", QUALITY),
+        ],
+    ),
+    "promote": Table(
+        "invalid_request",
+        [
+            PROMOTE,
+            merged(PROMOTE, {"target_canonical_content": None}),
+            merged(
+                PROMOTE,
+                {"target_object_type": "tool_invocation", "target_canonical_content": INVOCATION},
+            ),
+            merged(PROMOTE, {"target_object_type": "org.example.bed"}),
+        ],
+        [
+            *WRITING_FAULTS,
+            *PROVENANCE_FAULTS,
+            Fault("/provenance", MISSING),
+            Fault("/source_object_id", MISSING),
+            Fault("/expected_version_id", MISSING),
+            Fault("/target_object_type", MISSING),
+            Fault("/target_object_type", "note", code="unsupported_object_type"),
+            Fault("/target_canonical_content", MISSING),
+            Fault(
+                "/target_object_type",
+                "tool_result",
+                "/target_canonical_content/title",
+                "invalid_object",
+            ),
+            Fault(
+                "",
+                edited(
+                    merged(PROMOTE, {"target_object_type": "org.example.bed"}),
+                    "/target_schema_id",
+                    MISSING,
+                ),
+                "/target_schema_id",
+                "invalid_object",
+            ),
+            Fault("/target_lifecycle_state", "available"),
+            Fault("/target_validation_state", "true"),
+            Fault("/target_retention_state", "retained"),
+            Fault("/policy_basis", ""),
+        ],
+    ),
     "delete": Table(
         "invalid_request",
-        [merged(AT_VERSION, {"policy_basis": "policy:1", "provenance": STATEMENT}), AT_VERSION],
         [
+            merged(AT_VERSION, {"policy_basis": "policy:1", "provenance": STATEMENT}),
+            AT_VERSION,
+            RELATIONSHIP_AT_VERSION,
+        ],
+        [
+            Fault("/relationship_id", "rel:1"),
             *VERSION_FAULTS,
             *PROVENANCE_FAULTS,
             Fault("/policy_basis", 1),
@@ -295,6 +485,15 @@ _TABLES: dict[str, Table] = {
             Fault("/schema_id/0", "bed"),
             Fault("/actor_id", "user"),
             Fault("/source_ref", ["x"] * (PAGE_ITEMS_MAX + 1)),
+            Fault("/related_to", "mem:rose"),
+            Fault("/related_to/object_id", MISSING),
+            Fault("/related_to/relationship_types", []),
+            Fault("/related_to/direction", "up"),
+            Fault("/related_to/depth", 0),
+            Fault("/related_to/depth", TRAVERSAL_DEPTH_MAX + 1),
+            Fault("/related_to/steps", 1),
+            Fault("/relationship_type", ""),
+            Fault("/relationships", "all"),
             Fault("/temporal/basis", "noted_at"),
             Fault("/temporal/from", 5),
             Fault("/temporal/basis", "sequence", "/temporal/from"),
@@ -379,6 +578,114 @@ _TABLES: dict[str, Table] = {
             Fault("/policy/default_effect", MISSING),
             Fault("/policy/overrides/0/condition", "mood"),
             Fault("/policies", {}),
+        ],
+    ),
+    "scope_policy_test": Table(
+        "invalid_request",
+        [
+            merged(
+                HERE,
+                {
+                    "actor": ACTOR,
+                    "operation": "transition",
+                    "object_type": "claim",
+                    "dimension": "lifecycle",
+                    "target_state": "archived",
+                    "policy": POLICY,
+                    "operation_id": "op:1",
+                },
+            ),
+            merged(HERE, {"actor": ACTOR, "operation": "set_policy"}),
+        ],
+        [
+            Fault("/scope_id", MISSING),
+            Fault("/actor", MISSING),
+            Fault("/actor/actor_kind", MISSING, code="invalid_object"),
+            Fault("/operation", MISSING),
+            Fault("/operation", "reed"),
+            Fault("/dimension", "age"),
+            Fault("/target_state", "old"),
+            Fault("/policy/default_effect", MISSING),
+            Fault("/explain", True),
+        ],
+    ),
+    "grant_delegation": Table(
+        "invalid_request",
+        [GRANT, {name: GRANT[name] for name in GRANTED}],
+        [
+            *[Fault(f"/{name}", MISSING) for name in GRANTED],
+            Fault("/granting_actor/actor_kind", MISSING, code="invalid_object"),
+            Fault("/delegated_actor", "actor:agent:gardener", code="invalid_object"),
+            Fault("/granted_operations", [], code="invalid_object"),
+            Fault("/granted_operations/1", "obliterate_universe", code="invalid_object"),
+            Fault("/granted_operations/1", "read", "/granted_operations", "invalid_object"),
+            Fault("/granted_operations/1", "set_policy", code="invalid_object"),
+            Fault("/granted_object_types", []),
+            Fault("/granted_object_types/0", "claims"),
+            Fault("/granted_object_ids/0", "rose"),
+            Fault("/target_scope_id", "garden"),
+            Fault("/policy_basis", ""),
+            Fault("/not_before", "2026-03-01"),
+            Fault("/not_after", "2026-03-01T12:00:00"),
+            Fault("/revocable", "yes"),
+            Fault("/usage_limit", 0),
+            Fault("/usage_limit", 1.0),
+            Fault("/provenance/activity", MISSING, code="invalid_object"),
+            Fault("/idempotency_key", ""),
+            Fault("/delegation_id", "del:1"),
+        ],
+    ),
+    "check_delegation": Table(
+        "invalid_request",
+        [CHECK, {name: CHECK[name] for name in CHECKED}],
+        [
+            *[Fault(f"/{name}", MISSING) for name in CHECKED],
+            Fault("/delegated_actor_id", "gardener"),
+            Fault("/operation", "grant_delegation"),
+            Fault("/object_id", 1),
+            Fault("/object_type", "claims", code="unsupported_object_type"),
+            Fault("/actor/actor_id", MISSING, code="invalid_object"),
+            Fault("/dry_run", True),
+        ],
+    ),
+    "revoke_delegation": Table(
+        "invalid_request",
+        [REVOKE, edited(REVOKE, "/actor", MISSING)],
+        [
+            Fault("/scope_id", MISSING),
+            Fault("/delegation_id", MISSING),
+            Fault("/actor/actor_id", MISSING, code="invalid_object"),
+            Fault("/revoking_actor", ACTOR),
+            Fault("/expected_version_id", 1),
+            Fault("/policy_basis", ""),
+            Fault("/provenance/activity", MISSING, code="invalid_object"),
+            Fault("/reason", "done"),
+        ],
+    ),
+    "list_delegations": Table(
+        "invalid_request",
+        [
+            merged(
+                HERE,
+                {
+                    "actor": ACTOR,
+                    "delegated_actor_id": "actor:agent:gardener",
+                    "granting_actor_id": "actor:local:user",
+                    "effective": True,
+                    "limit": 5,
+                    "cursor": "7",
+                    "operation_id": "op:1",
+                },
+            ),
+            merged(HERE, {"actor": ACTOR}),
+        ],
+        [
+            Fault("/scope_id", MISSING),
+            Fault("/actor", MISSING),
+            Fault("/effective", "yes"),
+            Fault("/limit", 0),
+            Fault("/delegated_actor_id", "gardener"),
+            Fault("/revoked", True),
         ],
     ),
     "status": Table("invalid_request", [{}], [Fault("/verbose", True), Fault("", None)]),

@@ -148,7 +148,7 @@ def test_vocabularies_of_queries_events_and_entries() -> None:
     entry = schema("ledger-entry")
     assert tuple(entry["properties"]["kind"]["enum"]) == get_args(vocabulary.EntryKind)
     rules = schema("policy")["properties"]["rules"]["items"]["properties"]
-    assert rules["operations"]["items"]["enum"] == [*vocabulary.OPERATIONS, "set_policy"]
+    assert tuple(rules["operations"]["items"]["enum"]) == vocabulary.GOVERNED_OPERATIONS
 
 
 def test_the_policy_of_a_new_scope_is_one() -> None:

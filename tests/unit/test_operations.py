@@ -112,9 +112,7 @@ class TestUpdate:
         assert updated["sequence"] == 2
         assert updated["version_id"] != made["version_id"]
         assert updated["envelope"]["canonical_content"] == {"a": 1}
-        old = store.read(
-            scope_id=SCOPE, object_id=made["object_id"], version_id=made["version_id"]
-        )
+        old = store.read(scope_id=SCOPE, object_id=made["object_id"], version_id=made["version_id"])
         assert old == made["envelope"]
 
     def test_a_stale_expectation_changes_nothing_and_says_what_was_missed(
@@ -150,7 +148,10 @@ class TestUpdate:
         [
             [{"op": "test", "path": "/a", "value": True}],
             [{"op": "remove", "path": "/missing"}],
-            [{"op": "replace", "path": "/a", "value": 2}, {"op": "add", "path": "/x/y", "value": 1}],
+            [
+                {"op": "replace", "path": "/a", "value": 2},
+                {"op": "add", "path": "/x/y", "value": 1},
+            ],
         ],
     )
     def test_a_patch_applies_whole_or_not_at_all(
@@ -211,9 +212,7 @@ class TestTransition:
 
     def test_redacting_hides_and_restoring_shows(self, store: Store, create: Any) -> None:
         made = create({"secret": "x"})
-        hidden = store.transition(
-            **change(made, dimension="availability", target_state="redacted")
-        )
+        hidden = store.transition(**change(made, dimension="availability", target_state="redacted"))
         assert hidden["envelope"]["canonical_content"] == {"tombstone": True}
         with pytest.raises(errors.ObjectRedacted):
             store.read(scope_id=SCOPE, object_id=made["object_id"])
@@ -332,9 +331,7 @@ class TestIdempotency:
         made = create()
         updated = store.update(**change(made, provenance=SEEN, canonical_content=1))
         with pytest.raises(errors.VersionConflict):
-            store.update(
-                **change(made, provenance=SEEN, canonical_content=2, idempotency_key="k")
-            )
+            store.update(**change(made, provenance=SEEN, canonical_content=2, idempotency_key="k"))
         merged = store.update(
             **change(updated, provenance=SEEN, canonical_content=2, idempotency_key="k")
         )
@@ -427,7 +424,25 @@ class TestGroup:
     def test_spans_scopes(self, store: Store) -> None:
         with store.group() as group:
             for number in range(6):
-                group.perform(
-                    "create", self.request(number, scope_id=f"workspace:{number % 3}")
-                )
+                group.perform("create", self.request(number, scope_id=f"workspace:{number % 3}"))
         assert [store.head(f"workspace:{n}")["sequence"] for n in range(3)] == [2, 2, 2]
+
+    def test_a_commit_that_failed_on_the_way_is_not_forgotten(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(*_: Any) -> None:
+            raise OSError(28, "No space left on device")
+
+        with pytest.raises(errors.ServiceUnavailable), store.group() as group:
+            group.perform("create", self.request(1))
+            monkeypatch.setattr("os.fsync", refuse)
+            with pytest.raises(errors.ServiceUnavailable):
+                group.perform("read", {"scope_id": SCOPE, "object_id": "mem:number:1"})
+            monkeypatch.undo()
+        assert store.head(SCOPE)["sequence"] == 0
+
+    def test_an_atomic_group_only_changes(self, store: Store) -> None:
+        with pytest.raises(errors.InvalidRequest), store.group(atomic=True) as group:
+            group.perform("create", self.request(1))
+            group.perform("read", {"scope_id": SCOPE, "object_id": "mem:number:1"})
+        assert store.head(SCOPE)["sequence"] == 0

@@ -188,3 +188,13 @@ def test_folders_that_git_left_out_come_back(layout: ScopeLayout) -> None:
 
 def test_staged_files_alone(layout: ScopeLayout) -> None:
     assert set_aside_staged_files(layout, quarantine(layout)) is None
+
+
+def test_entries_behind_lost_bytes_are_for_a_person_to_judge(layout: ScopeLayout) -> None:
+    tail = tail_of_two(layout)
+    damaged = layout.ledger.read_bytes() + b"\x00" * 40 + b"\n" + tail
+    layout.ledger.write_bytes(damaged)
+    with pytest.raises(StoreDamaged, match="lost bytes"):
+        recover(layout)
+    assert layout.ledger.read_bytes() == damaged
+    assert kept(layout) == []
