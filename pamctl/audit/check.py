@@ -1,0 +1,385 @@
+"""Checks a whole store: read-only, in parallel, in bounded memory.
+
+1. The surroundings: `store.json`, folders, keys, and what is where it does not belong.
+2. Ledgers, version files and packs are read, by as many processes as are asked for. What is
+   wrong with one by itself is reported; what it says becomes facts on scratch files.
+3. Facts about the same address meet, then those about the same id or object.
+4. Ledgers are held against pins.
+
+Whoever writes meanwhile is not waited for: where something is found and a ledger has grown,
+all of it is done again, because a version may have been seen without its entry. Where writers
+never rest, what looks like one that died is not reported.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pamctl.audit.comparison import compare_addresses, compare_names, compare_objects
+from pamctl.audit.facts import PART_LEDGER_BYTES, Facts
+from pamctl.audit.findings import VERDICT, Findings
+from pamctl.audit.ledger import LedgerState, read_ledger
+from pamctl.audit.pins import Pin, PinWatch
+from pamctl.audit.reading import entries, is_locked, kind_of, parsed, shown, whole
+from pamctl.audit.surroundings import ScopeFolder, Surroundings, UnknownVersion
+from pamctl.audit.versions import VersionReader
+from pamctl.errors import ScopeNotFound, StoreNotFound
+from pamctl.store.layout import StoreLayout, pack_name
+
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
+
+_ATTEMPTS = 3
+_PARALLEL_LEDGER_BYTES = 1024 * 1024
+_UNIT_BYTES = 32 * 1024 * 1024
+# What is found of these in a scope whose ledger has holes follows from the holes.
+_CONSEQUENCES = frozenset(
+    (
+        "version-orphaned",
+        "erasure-without-authority",
+        "version-sequence-gap",
+        "transition-illegal",
+        "relationship-dangling",
+        "idempotency-mismatch",
+        "subscription-invalid",
+    )
+)
+# What these are of a scope that is written to all the while, is its writer at work.
+_UNDER_WAY = frozenset(
+    (
+        "version-orphaned",
+        "leftover-file",
+        "ledger-torn-tail",
+        "ledger-transaction-incomplete",
+    )
+)
+
+
+class Pins(NamedTuple):
+    """What is known of the ledgers from elsewhere, by scope id."""
+
+    by_scope: Mapping[str, tuple[Pin, ...]] = {}
+
+    def of(self, scope_id: str) -> tuple[Pin, ...]:
+        """The pins of one scope."""
+        return self.by_scope.get(scope_id, ())
+
+
+def check_store(
+    root: Path,
+    scratch: Path,
+    *,
+    scope_id: str | None = None,
+    jobs: int = 1,
+    pins: Pins | None = None,
+) -> dict[str, Any]:
+    """Check the store at `root` and say all that was found.
+
+    Arguments:
+        scratch: an empty folder for what is noted on the way; about as large as the ledgers.
+        scope_id: the one scope to check; else all.
+        jobs: how many processes read and compare.
+        pins: heads that were kept elsewhere.
+
+    Returns `findings`, `scopes` (each with `scope_id`, `head`, `entries`, `events`,
+    `versions`, `bytes`, `tail`), `clean`, `counts` of findings by id, and `store_id`. Nothing in
+    the store is changed. Raises StoreNotFound where there is none, and ScopeNotFound.
+    """
+    layout = StoreLayout(root)
+    if kind_of(layout.store_file) is None and kind_of(layout.scopes) is None:
+        raise StoreNotFound(f"there is no store at {root}", hint="name one with --store DIR")
+    for _ in range(_ATTEMPTS):
+        work = scratch / "check"
+        work.mkdir()
+        once = _Check(layout, work, scope_id, jobs, pins or Pins())
+        answer = once.run()
+        shutil.rmtree(work)
+        if answer["clean"] or not once.written_meanwhile():
+            return answer
+    return once.answer_beside_writers()
+
+
+def identity(root: Path) -> tuple[str | None, list[str]]:
+    """What the store at `root` says it is: its id, and the ids of its scopes. Nothing is
+    believed by that, but pins have to be looked up by something."""
+    layout = StoreLayout(root)
+    config = parsed(whole(layout.store_file) or b"") or {}
+    store_id = config.get("store_id")
+    scopes = Surroundings(layout, Findings()).scopes()
+    return store_id if isinstance(store_id, str) else None, [scope.scope_id for scope in scopes]
+
+
+class _Check:
+    """One look at everything."""
+
+    def __init__(
+        self, layout: StoreLayout, scratch: Path, scope_id: str | None, jobs: int, pins: Pins
+    ) -> None:
+        self._layout = layout
+        self._scratch = scratch
+        self._scope_id = scope_id
+        self._jobs = jobs
+        self._pins = pins
+        self._findings = Findings()
+        self._states: dict[str, LedgerState] = {}
+        self._store_id: str | None = None
+        self._scopes: Sequence[ScopeFolder] = ()
+        self._tails: dict[str, str] = {}
+        self._parts = 1
+        self._pool: ProcessPoolExecutor | None = None
+
+    def run(self) -> dict[str, Any]:
+        """Check, and say what was found."""
+        around = Surroundings(self._layout, self._findings)
+        try:
+            config = around.store_file()
+        except UnknownVersion as unknown:
+            self._findings.add("format-version-unknown", str(unknown), path="store.json")
+            return self._answer()
+        store_id = None if config is None else config.get("store_id")
+        self._store_id = store_id = store_id if isinstance(store_id, str) else None
+        around.root()
+        around.keys()
+        around.projections()
+        everything = around.scopes()
+        chosen = [s for s in everything if self._scope_id in (None, s.scope_id)]
+        if self._scope_id is not None and not chosen:
+            raise ScopeNotFound(f"there is no scope {self._scope_id}")
+        for scope in chosen:
+            around.scope_folder(scope)
+        with self._processes(chosen):
+            watches = self._read(chosen, store_id)
+            self._compare(chosen)
+        self._scopes = chosen
+        for scope in chosen:
+            state = self._states[scope.folder]
+            around.subscriptions(scope, state.events)
+            self._tails[scope.scope_id] = self._judge_tail(scope, state, watches[scope.folder])
+        around.still_left_over()
+        return self._answer()
+
+    def written_meanwhile(self) -> list[str]:
+        """The scopes that have a writer at work, or whose ledger is not as long any more as it
+        was when it was read."""
+        found = []
+        for scope in self._scopes:
+            place = scope.layout(self._layout)
+            # In this order: a writer that lets go in between has committed before.
+            writing = is_locked(place.lock)
+            grown = kind_of(place.ledger) == "file"
+            grown = grown and _size(place.ledger) != self._states[scope.folder].size
+            if writing or grown:
+                found.append(scope.scope_id)
+        return found
+
+    def answer_beside_writers(self) -> dict[str, Any]:
+        """The answer without what a writer at work looks like, where one was at work."""
+        for scope_id in self.written_meanwhile():
+            self._findings.drop(scope_id, _UNDER_WAY)
+        return self._answer()
+
+    @contextlib.contextmanager
+    def _processes(self, scopes: Sequence[ScopeFolder]) -> Iterator[None]:
+        """Divide the work. Processes cost more to start than a small store takes to read."""
+        size = sum(_size(scope.layout(self._layout).ledger) for scope in scopes)
+        self._parts = 1 + size // PART_LEDGER_BYTES
+        if self._jobs == 1 or size < _PARALLEL_LEDGER_BYTES:
+            yield
+            return
+        from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import get_context
+
+        self._parts = max(self._jobs, self._parts)
+        with ProcessPoolExecutor(self._jobs, mp_context=get_context("spawn")) as self._pool:
+            yield
+        self._pool = None
+
+    def _read(self, scopes: Sequence[ScopeFolder], store_id: str | None) -> dict[str, PinWatch]:
+        """Read ledgers first, versions after: what an entry names was durable before it."""
+        ledgers = [
+            partial(
+                _read_one_ledger,
+                self._layout,
+                scope,
+                store_id,
+                self._pins.of(scope.scope_id),
+                self._scratch,
+                number,
+                self._parts,
+            )
+            for number, scope in enumerate(scopes)
+        ]
+        watches = {}
+        for scope, (findings, (state, watch)) in zip(scopes, self._all(ledgers), strict=True):
+            self._findings.merge(findings)
+            self._states[scope.folder] = state
+            watches[scope.folder] = watch
+        units = [
+            partial(_read_versions, self._layout, scope, unit, self._scratch, number, self._parts)
+            for number, (scope, unit) in enumerate(_units(self._layout, scopes))
+        ]
+        self._take(units)
+        return watches
+
+    def _compare(self, scopes: Sequence[ScopeFolder]) -> None:
+        ids = {scope.folder: scope.scope_id for scope in scopes}
+        complete = {folder: state.entries for folder, state in self._states.items()}
+        numbers = range(self._parts)
+        self._take(
+            [
+                partial(_compare_addresses, self._scratch, part, self._parts, ids, complete)
+                for part in numbers
+            ]
+        )
+        self._take([partial(_compare_rest, self._scratch, part, ids) for part in numbers])
+
+    def _judge_tail(self, scope: ScopeFolder, state: LedgerState, watch: PinWatch) -> str:
+        before = sum(self._findings.counts.get((scope.scope_id, id_), 0) for id_ in _BEYOND)
+        pinned = watch.judge(
+            self._findings,
+            entries=state.entries,
+            scope_id=scope.scope_id,
+            path=f"scopes/{scope.folder}/ledger.jsonl",
+        )
+        after = sum(self._findings.counts.get((scope.scope_id, id_), 0) for id_ in _BEYOND)
+        if state.holes or after > before:
+            self._findings.drop(scope.scope_id, _CONSEQUENCES)
+        return "pinned" if pinned else "unpinned"
+
+    def _take(self, tasks: Sequence[Callable[[], tuple[Findings, Any]]]) -> None:
+        for findings, _ in self._all(tasks):
+            self._findings.merge(findings)
+
+    def _all(
+        self, tasks: Sequence[Callable[[], tuple[Findings, Any]]]
+    ) -> Iterator[tuple[Findings, Any]]:
+        """The results of tasks in their order, worked off by so many processes."""
+        if self._pool is None or len(tasks) < 2:
+            for task in tasks:
+                yield task()
+        else:
+            yield from self._pool.map(_call, tasks)
+
+    def _answer(self) -> dict[str, Any]:
+        counts: dict[str, int] = {}
+        for (_, id_), count in self._findings.counts.items():
+            counts[id_] = counts.get(id_, 0) + count
+        return {
+            "store_id": self._store_id,
+            "findings": [finding.document() for finding in self._findings.kept],
+            "counts": counts,
+            "scopes": [
+                {
+                    "scope_id": scope.scope_id,
+                    "head": self._states[scope.folder].head,
+                    "entries": self._states[scope.folder].entries,
+                    "events": self._states[scope.folder].events,
+                    "versions": self._states[scope.folder].versions,
+                    "bytes": self._states[scope.folder].end,
+                    "tail": self._tails[scope.scope_id],
+                }
+                for scope in self._scopes
+            ],
+            "clean": VERDICT.isdisjoint(counts),
+        }
+
+
+_BEYOND = ("ledger-tail-cut", "ledger-forked")
+
+
+def _call(task: Callable[[], tuple[Findings, Any]]) -> tuple[Findings, Any]:
+    return task()
+
+
+def _size(path: Path) -> int:
+    return path.lstat().st_size if kind_of(path) == "file" else 0
+
+
+def _units(
+    layout: StoreLayout, scopes: Sequence[ScopeFolder]
+) -> Iterator[tuple[ScopeFolder, list[Path]]]:
+    """Version folders and packs of each scope, so many at a time that a unit is some work."""
+    for scope in scopes:
+        place, unit, weight = scope.layout(layout), [], 0
+        for entry in entries(place.versions):
+            path = Path(entry.path)
+            if len(entry.name) == 2 and kind_of(path) == "folder":
+                unit.append(path)
+                weight += entry.stat(follow_symlinks=False).st_size * _UNIT_BYTES // 1_000_000
+        for entry in entries(place.packs):
+            if pack_name(entry.name) is not None and kind_of(Path(entry.path)) == "file":
+                unit.append(Path(entry.path))
+                weight += entry.stat(follow_symlinks=False).st_size
+                if weight > _UNIT_BYTES:
+                    yield scope, unit
+                    unit, weight = [], 0
+        if unit:
+            yield scope, unit
+
+
+def _read_one_ledger(
+    layout: StoreLayout,
+    scope: ScopeFolder,
+    store_id: str | None,
+    pins: tuple[Pin, ...],
+    scratch: Path,
+    number: int,
+    parts: int,
+) -> tuple[Findings, tuple[LedgerState, PinWatch]]:
+    findings, watch = Findings(), PinWatch(pins)
+    path = scope.layout(layout).ledger
+    with Facts(scratch, f"ledger-{number}", parts) as facts:
+        state = read_ledger(
+            path,
+            shown(layout.root, path),
+            folder=scope.folder,
+            scope=scope.document,
+            store_id=store_id,
+            facts=facts,
+            pins=watch,
+            findings=findings,
+        )
+    return findings, (state, watch)
+
+
+def _read_versions(
+    layout: StoreLayout,
+    scope: ScopeFolder,
+    unit: Sequence[Path],
+    scratch: Path,
+    number: int,
+    parts: int,
+) -> tuple[Findings, None]:
+    findings = Findings()
+    with Facts(scratch, f"versions-{number}", parts) as facts:
+        reader = VersionReader(layout.root, scope.folder, scope.scope_id, facts, findings)
+        for path in unit:
+            if path.suffix == ".jsonl":
+                reader.read_pack(path)
+            else:
+                reader.read_folder(path)
+    return findings, None
+
+
+def _compare_addresses(
+    scratch: Path, part: int, parts: int, ids: Mapping[str, str], complete: Mapping[str, int]
+) -> tuple[Findings, None]:
+    findings = Findings()
+    folders = {scope_id: folder for folder, scope_id in ids.items()}
+    with Facts(scratch, f"addresses-{part}", parts) as facts:
+        compare_addresses(
+            scratch, part, facts, findings, scopes=ids, complete=complete, folders=folders
+        )
+    return findings, None
+
+
+def _compare_rest(scratch: Path, part: int, ids: Mapping[str, str]) -> tuple[Findings, None]:
+    findings = Findings()
+    compare_names(scratch, part, findings, scopes=ids)
+    compare_objects(scratch, part, findings, scopes=ids)
+    return findings, None

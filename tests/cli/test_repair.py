@@ -1,0 +1,59 @@
+"""`pamctl repair` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.cli.conftest import Program
+
+Remember = Callable[..., Any]
+
+
+def _version(in_store: Program) -> Path:
+    (version,) = (in_store.folder / ".pam").glob("scopes/*/versions/*/*.json")
+    return version
+
+
+def test_a_healthy_store_needs_nothing(in_store: Program, remember: Remember) -> None:
+    remember("tea")
+    answer = in_store("repair").json
+    assert answer == {"actions": [], "applied": False, "clean": True, "findings": []}
+
+
+def test_a_plan_changes_nothing_and_apply_carries_it_out(
+    in_store: Program, remember: Remember, tmp_path: Path
+) -> None:
+    remember("tea")
+    shutil.copytree(in_store.folder / ".pam", tmp_path / "copy" / ".pam")
+    version = _version(in_store)
+    data = version.read_bytes()
+    version.write_bytes(b"{}")
+    plan = in_store("repair", "--from", str(tmp_path / "copy"))
+    assert plan.status == 11
+    assert version.read_bytes() == b"{}"
+    (action,) = json.loads(plan.stdout)["actions"]
+    assert action["action"] == "replace"
+    assert action["finding"] == "version-altered"
+    done = in_store("repair", "--from", str(tmp_path / "copy"), "--apply").json
+    assert done["clean"]
+    assert done["actions"] == [action]
+    assert version.read_bytes() == data
+    assert in_store("fsck").status == 0
+
+
+def test_for_people(in_store: Program, remember: Remember) -> None:
+    remember("tea")
+    _version(in_store).unlink()
+    status, shown = in_store.at_terminal("repair")
+    assert status == 11
+    assert "there is nothing that repair could do" in shown
+    assert "left: version-missing: " in shown
+
+
+def test_the_store_is_no_copy_of_itself(in_store: Program) -> None:
+    assert in_store("repair", "--from", ".pam").error["code"] == "invalid_request"
+    assert in_store("repair", "--from", "nowhere").error["code"] == "scope_not_found"

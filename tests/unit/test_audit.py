@@ -1,0 +1,155 @@
+"""The parts of the checker by themselves; what it finds is in tests/damaged."""
+
+from __future__ import annotations
+
+import os
+from itertools import product
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pamctl.audit import check, facts
+from pamctl.audit.facts import ADDRESS, Facts, gathered
+from pamctl.audit.findings import Findings
+from pamctl.audit.reading import is_canonical, lines, open_plain, parsed
+from pamctl.audit.transitions import illegal_step
+from pamctl.encoding.canonical import canonical
+from pamctl.limits import DOCUMENT_BYTES_MAX
+from pamctl.model.vocabulary import DIMENSIONS, STATES
+from pamctl.rules.transitions import ALLOWED, CONDITIONS, FORBIDDEN_WITHOUT_OVERRIDE, OVERRIDE
+from tests.damaged import healthy
+from tests.damaged.healthy import Patient
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53) + 1, 2**53 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False).filter(
+        lambda number: not 2**53 <= abs(number) < 1e21
+    )
+    | st.text(st.characters(exclude_categories=("Cs",)), max_size=8),
+    lambda part: (
+        st.lists(part, max_size=4)
+        | st.dictionaries(st.text(st.characters(exclude_categories=("Cs",)), max_size=4), part)
+    ),
+)
+
+
+@given(st.dictionaries(st.sampled_from(["a", "b", "\U0001f331", "\ue000"]), JSON))
+def test_canonical_bytes_are_known_as_such(value: dict[str, object]) -> None:
+    data = canonical(value)
+    assert is_canonical(parsed(data), data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"a":1.0}',
+        b'{"a":[1e22]}',
+        b'{"a":9007199254740993}',
+        b'{"a":-0}',
+        b'{"a":[1,2.50]}',
+        b'{"b":1,"a":2}',
+        b'{"a":1,"a":1}',
+        b'{"a":"\\u0041"}',
+        b'{"a": 1}',
+        b'{"a":' + b"[" * 200 + b"]" * 200 + b"}",
+    ],
+)
+def test_other_spellings_are_not(data: bytes) -> None:
+    assert not is_canonical(parsed(data), data)
+
+
+def test_lines_are_given_with_their_places_and_long_ones_are_not_held(tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    long = DOCUMENT_BYTES_MAX + 5
+    path.write_bytes(b"one\n\n" + b"x" * long + b"\nfour\nfive")
+    descriptor = open_plain(path)
+    assert descriptor is not None
+    try:
+        found = list(lines(descriptor, path.stat().st_size))
+    finally:
+        os.close(descriptor)
+    assert found == [
+        (0, b"one", True),
+        (4, b"", True),
+        (5, None, True),
+        (long + 6, b"four", True),
+        (long + 11, b"five", False),
+    ]
+
+
+def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "pipe")
+    for name in ("pipe", "link", "", "nothing"):
+        assert open_plain(tmp_path / name) is None
+
+
+def test_the_checker_and_the_rules_allow_the_same_steps() -> None:
+    """Two people's readings of PAMSPEC §9.5: `rules` decides, `audit` checks."""
+    for place, dimension in enumerate(DIMENSIONS):
+        start = [STATES[one][0] for one in DIMENSIONS]
+        for source, target in product(STATES[dimension], repeat=2):
+            before, after = list(start), list(start)
+            before[place], after[place] = source, target
+            for condition in (None, *CONDITIONS):
+                table = ALLOWED[dimension][source]
+                allowed = source == target or (
+                    target in table and table[target] in (None, condition)
+                )
+                beyond = FORBIDDEN_WITHOUT_OVERRIDE[dimension].get(source, frozenset())
+                allowed = allowed or (target in beyond and condition == OVERRIDE)
+                step = (dimension, source, target, condition)
+                assert (illegal_step(before, after, condition) is None) is allowed, step
+
+
+def test_facts_about_one_thing_meet_whoever_wrote_them(tmp_path: Path) -> None:
+    for reader in ("one", "two"):
+        with Facts(tmp_path, reader, 7) as written:
+            for number in range(50):
+                written.put(ADDRESS, "scope", f"key {number}", reader, number)
+    met = {}
+    for part in range(7):
+        for scope, key, group in gathered(tmp_path, ADDRESS, part):
+            assert scope == "scope"
+            assert key not in met
+            met[key] = group
+    assert met == {f"key {n}": {"one": [[n]], "two": [[n]]} for n in range(50)}
+
+
+def test_many_findings_of_a_kind_are_counted_and_the_first_are_kept() -> None:
+    one, other, all_ = Findings(), Findings(), Findings()
+    for number in range(150):
+        one.add("version-missing", "gone", scope_id="scope:a", offset=number)
+        other.add("version-missing", "gone", scope_id="scope:a", offset=1000 + number)
+    all_.merge(one)
+    all_.merge(other)
+    assert [finding.offset for finding in all_.kept] == list(range(100))
+    assert all_.counts == {("scope:a", "version-missing"): 300}
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_work_that_is_divided_finds_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    root = tmp_path / ".pam"
+    healthy.make(root)
+    patient = Patient(root)
+    patient.path(patient.address("mem:alone")).unlink()
+    patient.commit(patient.next_version("mem:tea", sequence=9))
+    answers = []
+    for parts_bytes, parallel_bytes in ((facts.PART_LEDGER_BYTES, 1 << 30), (1000, 0)):
+        monkeypatch.setattr(check, "PART_LEDGER_BYTES", parts_bytes)
+        monkeypatch.setattr(check, "_PARALLEL_LEDGER_BYTES", parallel_bytes)
+        scratch = tmp_path / f"scratch-{parts_bytes}"
+        scratch.mkdir()
+        answer = check.check_store(root, scratch, jobs=jobs)
+        answer["findings"].sort(key=str)
+        answers.append(answer)
+        assert list(scratch.iterdir()) == []
+    assert answers[0] == answers[1]
+    assert answers[0]["counts"]["version-missing"] == 1
+    assert answers[0]["counts"]["version-sequence-gap"] == 1
