@@ -171,6 +171,11 @@ class ServiceUnavailable(PamError):
     meaning = "The operation cannot be completed now; try again."
 
 
+class SubscriptionClosed(ObjectDeleted):
+    """A subscription was closed. `details` say why, and how far delivery went, so that
+    another one can go on from there."""
+
+
 class StoreNotFound(ScopeNotFound):
     """There is no `.pam` directory here or above: exit status 3."""
 

@@ -53,6 +53,27 @@ TRAVERSAL_ITEMS_MAX = 100_000
 """Objects that one traversal reaches, and relationships that it lists, so that it stays in
 memory and within seconds."""
 
+DELEGATION_CHAIN_MAX = 8
+"""Delegations that rest on one another. Every use looks at all of them, and nobody can
+oversee authority that went through more hands than this."""
+
+SUBSCRIPTION_LAG_EVENTS_MAX = 100_000
+"""Events that may wait for a subscriber who asked to be closed rather than to lag: days of a
+busy scope, and still read again in seconds by a new subscription."""
+
+SUBSCRIPTION_SCAN_EVENTS_MAX = 10_000
+"""Events that a poll looks at while it holds the lock of subscriptions, so that others wait
+for a fraction of a second however little a filter lets through."""
+
+PREDICATE_MEMBERS_MAX = 32
+"""Conditions of one subscription's predicate: each is tried on every event."""
+
+EMBEDDING_DIMENSIONS_MAX = 65_536
+"""Numbers in one vector: sixteen times what the largest models in use give."""
+
+EMBEDDINGS_PER_REQUEST_MAX = 1000
+"""Vectors that are put together. Each leaves an event; the fsyncs are paid once for all."""
+
 SLUG_CHARS_MAX = 40
 """The readable part of a scope's folder name; the rest of the name makes it unique."""
 

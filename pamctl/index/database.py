@@ -17,6 +17,7 @@ from pathlib import Path
 from pamctl.errors import ServiceUnavailable
 from pamctl.index.schema import SCHEMA_VERSION, blank_index
 from pamctl.limits import LOCK_WAIT_SEC
+from pamctl.store.plain_files import has_sole_name
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
@@ -80,6 +81,9 @@ def open_index(path: Path) -> sqlite3.Connection | None:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError:
         return None
+    # SQLite follows links. What a stranger's link names is not to be emptied and written.
+    if not has_sole_name(path):
+        return None
     if not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
         return None
     database: sqlite3.Connection | None = None
@@ -132,6 +136,12 @@ def empty_index(database: sqlite3.Connection) -> None:
     other processes see one or the other; this works on files that are damaged behind their
     first page. Raises sqlite3.DatabaseError when even the first page makes no sense.
     """
+    with contextlib.closing(blank_index()) as blank:
+        overwrite(database, blank)
+
+
+def overwrite(database: sqlite3.Connection, source: sqlite3.Connection) -> None:
+    """Put the content of an index in the place of another, in one step for all who use it."""
     deadline = time.monotonic() + LOCK_WAIT_SEC
 
     def give_up(status: int, remaining: int, total: int) -> None:
@@ -140,15 +150,15 @@ def empty_index(database: sqlite3.Connection) -> None:
 
     # Readers go on while one writes. The mode stays with the file.
     database.execute("PRAGMA journal_mode = WAL").fetchall()
-    with contextlib.closing(blank_index()) as blank:
-        blank.backup(database, pages=_PAGES_A_STEP, progress=give_up, sleep=0.01)
+    source.backup(database, pages=_PAGES_A_STEP, progress=give_up, sleep=0.01)
 
 
-def clear_log(database: sqlite3.Connection) -> None:
+def clear_log(database: sqlite3.Connection) -> bool:
     """Move the log into the file and cut both to what is needed, so that no page of earlier
-    content is left in them; unless another process goes on reading such pages for longer than
-    limits.LOCK_WAIT_SEC."""
-    database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    content is left in them. False when another process went on reading such pages for longer
+    than limits.LOCK_WAIT_SEC."""
+    ((busy, _, _),) = database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    return not busy
 
 
 def replace_file(path: Path) -> sqlite3.Connection:

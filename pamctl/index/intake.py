@@ -58,7 +58,8 @@ class Intake:
     links: in the order of the table `relationship`, of versions that are relationships'.
     texts: (since, strings, member names).
     withdrawals: (object, since): all earlier text of the object goes.
-    erasures: addresses whose content was erased.
+    erasures: (version, address) whose content was erased.
+    replacements: (new pack, old pack).
     """
 
     versions: list[Row] = field(default_factory=list)
@@ -73,24 +74,29 @@ class Intake:
     keys: list[Row] = field(default_factory=list)
     others: list[Row] = field(default_factory=list)
     packs: list[Row] = field(default_factory=list)
+    replacements: list[Row] = field(default_factory=list)
     _instants: _Instants = field(default_factory=_Instants)
 
     def take(self, transactions: Iterable[Transaction]) -> None:
-        """Add the rows of `transactions`. Raises StoreDamaged for an event that lacks what
-        every event has, which no checked ledger holds."""
+        """Add the rows of `transactions`. Raises StoreDamaged for an entry that lacks what
+        every one of its kind has, which no checked ledger holds."""
         for transaction in transactions:
             for entry in transaction.entries:
-                if entry.kind == "event":
-                    try:
-                        self._take_event(entry, transaction.versions)
-                    except KeyError as missing:
-                        raise StoreDamaged(
-                            f"ledger entry {entry.n} is an event without {missing}"
-                        ) from None
-                elif entry.kind == "idempotency":
-                    self.keys.append((entry.body["key"], entry.n, entry.offset, entry.length))
-                else:
-                    self._take_other(entry)
+                try:
+                    self._take_entry(entry, transaction.versions)
+                except KeyError as missing:
+                    what = "an event" if entry.kind == "event" else f"of kind {entry.kind}"
+                    raise StoreDamaged(
+                        f"ledger entry {entry.n} is {what} without {missing}"
+                    ) from None
+
+    def _take_entry(self, entry: Entry, versions: Mapping[str, StoredVersion]) -> None:
+        if entry.kind == "event":
+            self._take_event(entry, versions)
+        elif entry.kind == "idempotency":
+            self.keys.append((entry.body["key"], entry.n, entry.offset, entry.length))
+        else:
+            self._take_other(entry)
 
     def _take_event(self, entry: Entry, versions: Mapping[str, StoredVersion]) -> None:
         body = entry.body
@@ -126,7 +132,7 @@ class Intake:
             return None
         since = body["sequence"]
         has_text = "canonical_content" in envelope
-        erased = stored.envelope is None or not (has_text or family == _DELEGATION)
+        erased = stored.erased or stored.envelope is None
         number = get("sequence", MISSING)
         availability = _AVAILABILITY.get(get("availability_state", ""), MISSING)
         provenance = get("provenance", _NOTHING)
@@ -199,9 +205,12 @@ class Intake:
         body = entry.body
         self.others.append((entry.kind, entry.n, entry.offset, entry.length))
         if entry.kind == "pack":
-            self.packs.append((bytearray.fromhex(body["name"]), body["versions"]))
+            name = bytearray.fromhex(body["name"])
+            self.packs.append((name, body["versions"]))
+            if "replaces" in body:
+                self.replacements.append((name, bytearray.fromhex(body["replaces"])))
         elif entry.kind == "erasure":
-            self.erasures.append((bytearray.fromhex(body["address"][7:]),))
+            self.erasures.append((body["version_id"], bytearray.fromhex(body["address"][7:])))
 
 
 def _concerned(body: Mapping[str, Any]) -> list[str | None]:

@@ -42,7 +42,7 @@ class Node(NamedTuple):
 _SELECT_LINK = """
     SELECT version.object_id, link.source_object_id, link.target_object_id,
         link.target_scope_id, link.directionality, version.availability_state
-    FROM relationship AS link JOIN version ON version.since = link.since WHERE
+    FROM relationship AS link CROSS JOIN version ON version.since = link.since WHERE
 """
 _AT_SOURCE = "link.source_object_id IN (SELECT value FROM json_each(?))"
 # An object of another scope may bear the id of one in this.
@@ -71,13 +71,16 @@ def links(
     return [_link(columns) for columns in found]
 
 
-def links_between(database: sqlite3.Connection, one: str, other: str) -> list[Link]:
-    """The relationships that join two ids as they are now, either way, tombstones too. One
-    of the ids may be of another scope."""
+def links_between(
+    database: sqlite3.Connection, one: str, other: str, relationship_type: str
+) -> list[Link]:
+    """The relationships of a type that join two ids as they are now, either way, tombstones
+    too. One of the ids may be of another scope."""
     found = database.execute(
-        f"{_SELECT_LINK} version.until IS NULL AND (link.source_object_id, link.target_object_id) "
-        "IN (VALUES (?1, ?2), (?2, ?1))",
-        (one, other),
+        f"{_SELECT_LINK} ((link.source_object_id = ?1 AND link.target_object_id = ?2) "
+        "OR (link.source_object_id = ?2 AND link.target_object_id = ?1)) "
+        "AND version.until IS NULL AND version.object_type = ?3",
+        (one, other, relationship_type),
     ).fetchall()
     return [_link(columns) for columns in found]
 

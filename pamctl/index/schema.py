@@ -6,8 +6,11 @@ table; `until` is the sequence at which another version of the object took its p
 has the events that commit no version, in columns of the same names. `mention` says which
 objects an event concerns besides the one whose version it commits. `relationship` has the two
 ends of every version in `version` that is a relationship's, by the same `since`; a target in
-another scope has that scope's id beside it. `idempotency` finds the entry that recorded a key, `other` every entry of another kind. `position` has one row: how
-far the ledger was read, and what was counted on the way.
+another scope has that scope's id beside it. `idempotency` finds the entry that recorded a
+key, `other` every entry of another kind. `position` has one row: how far the ledger was read,
+and what was counted on the way. `sweep` has one too: the last
+`erasure` entry of which nothing is left in the scope's files, and whether pages of this file
+may still hold what was erased.
 
 `text` is the lexical index; its rowid is `since`. It stores what it indexes. Without that
 (FTS5's contentless tables) 20,000 conversation turns took 3.5 µs and 100 bytes each instead
@@ -144,20 +147,34 @@ _TABLES = (
         PRIMARY KEY (kind, n)
     ) WITHOUT ROWID
     """,
-    "CREATE TABLE pack (name BLOB PRIMARY KEY, versions INTEGER NOT NULL) WITHOUT ROWID",
+    """
+    CREATE TABLE pack (
+        name BLOB PRIMARY KEY,
+        versions INTEGER NOT NULL,
+        successor BLOB
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE sweep (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        n INTEGER NOT NULL,
+        remnants INTEGER NOT NULL
+    )
+    """,
     f"CREATE VIRTUAL TABLE text USING fts5 ({TEXT_COLUMNS})",
     f"PRAGMA user_version = {SCHEMA_VERSION}",
 )
 
 
-def blank_index() -> sqlite3.Connection:
-    """An empty index in memory, at the start of the ledger.
+def blank_index(place: str = ":memory:") -> sqlite3.Connection:
+    """An empty index, at the start of the ledger: in memory, or with `place` empty in a
+    private file that SQLite makes where there is too much of it, and that has no name.
 
     Raises InternalError where Python's SQLite was built without FTS5.
     """
     from pamctl.store.records import START
 
-    database = sqlite3.connect(":memory:", isolation_level=None)
+    database = sqlite3.connect(place, isolation_level=None)
     try:
         for statement in _TABLES:
             database.execute(statement)
@@ -170,4 +187,5 @@ def blank_index() -> sqlite3.Connection:
         "INSERT INTO position VALUES (1, ?, ?, ?, ?, ?, 0, 0, 0, 0)",
         (START.offset, START.entries, START.sequence, START.head, START.head_bytes),
     )
+    database.execute("INSERT INTO sweep VALUES (1, 0, 0)")
     return database

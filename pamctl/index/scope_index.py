@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pamctl.errors import StoreDamaged
+from pamctl.index.boundaries import Boundaries
 from pamctl.index.database import (
     IndexDamaged,
     clear_log,
@@ -18,10 +20,12 @@ from pamctl.index.database import (
     memory_copy,
     open_index,
     open_read_only,
+    overwrite,
     replace_file,
     schema_version,
     unavailable,
 )
+from pamctl.index.erasures import NOTE_REMNANTS, Erasures
 from pamctl.index.rows import ROW_SQL, EntryPlace, VersionRow, version_row
 from pamctl.index.schema import SCHEMA_VERSION, blank_index
 from pamctl.limits import INTEGER_MAX
@@ -73,6 +77,13 @@ class ScopeIndex:
             database = blank_index()
             self._home = "memory"
         self._database = database
+
+    @classmethod
+    def scratch(cls) -> ScopeIndex:
+        """An empty index that is to be another's content; see `become`."""
+        index = cls(None)
+        index._database = blank_index("")
+        return index
 
     def close(self) -> None:
         """Let go of the file. The index cannot be used afterwards."""
@@ -220,6 +231,15 @@ class ScopeIndex:
             values += (object_id, object_id)
         return self._events(condition, values, limit)
 
+    def count_events(self, event_type: str, object_id: str) -> int:
+        """How many events of a class without a version concern one object."""
+        ((count,),) = self._rows(
+            "SELECT count(*) FROM mention JOIN event USING (since) "
+            "WHERE object_id = ? AND event_type = ?",
+            (object_id, event_type),
+        )
+        return int(count)
+
     def latest(self, kind: str) -> EntryPlace | None:
         """The last entry of a kind that is neither `event` nor `idempotency`."""
         return self._place(
@@ -228,8 +248,41 @@ class ScopeIndex:
         )
 
     def packs(self) -> dict[str, int]:
-        """By name, the packs that the ledger announced and how many versions each came with."""
-        return {name.hex(): versions for name, versions in self._rows("SELECT * FROM pack")}
+        """By name, the packs that the ledger announced, unless another replaced them, and how
+        many versions each came with."""
+        found = self._rows("SELECT name, versions FROM pack WHERE successor IS NULL")
+        return {name.hex(): versions for name, versions in found}
+
+    @property
+    def erasures(self) -> Erasures:
+        """What is known of erasures."""
+        return Erasures(self._rows)
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What is known of fixed points of the ledger."""
+        return Boundaries(self._rows)
+
+    def become(self, other: ScopeIndex) -> bool:
+        """Hold what `other` holds, which was made anew and is closed by this, and nothing of
+        what was there before. Whoever else uses the file sees the one or the other.
+
+        False when another process kept a look at what was there before: then the file may go
+        on holding it, and `erasures` says so.
+        """
+        if self._home != "file":
+            self._database.close()
+            self._database, self._home = other._database, "memory"
+            return True
+        with contextlib.closing(other._database) as made:
+            try:
+                overwrite(self._database, made)
+                cleared = clear_log(self._database)
+                if not cleared:
+                    self._database.execute(NOTE_REMNANTS)
+            except sqlite3.DatabaseError as error:
+                raise unavailable(error) from error
+        return cleared
 
     def sequence_at(self, instant_key: str) -> int:
         """The ledger sequence of the last event recorded at or before an instant, a key of
@@ -272,12 +325,13 @@ class ScopeIndex:
         except sqlite3.DatabaseError as error:
             raise self._recovered(error) from error
 
-    def links_between(self, one: str, other: str) -> list[Link]:
-        """The relationships that join two ids now, either way, tombstones among them."""
+    def links_between(self, one: str, other: str, relationship_type: str) -> list[Link]:
+        """The relationships of a type that join two ids now, either way, tombstones among
+        them."""
         from pamctl.index.relationships import links_between
 
         try:
-            return links_between(self._database, one, other)
+            return links_between(self._database, one, other, relationship_type)
         except sqlite3.DatabaseError as error:
             raise self._recovered(error) from error
 

@@ -85,6 +85,7 @@ class StructuredQuery:
 
     family: `object`, `relationship` or `delegation`.
     among: object ids that were selected by other means, however many.
+    unseen_types: object types that are left out.
     text: words to be found in the content; see `lexical`.
     as_of: a ledger sequence; versions that were current just after it. None for now.
     order_by: names of ORDER_FIELDS, each with `:desc` or without; ledger order when empty,
@@ -110,6 +111,7 @@ class StructuredQuery:
     activity: Sequence[str] | None = None
     integrity_digest: Sequence[str] | None = None
     among: Collection[str] | None = None
+    unseen_types: Sequence[str] = ()
     ranges: Sequence[Range] = ()
     text: str | None = None
     as_of: int | None = None
@@ -159,7 +161,8 @@ def filters(query: StructuredQuery) -> Condition:
     than limits.PAGE_ITEMS_MAX values for one filter.
     """
     if query.as_of is None:
-        parts, values = ["version.until IS NULL"], []
+        parts: list[str] = ["version.until IS NULL"]
+        values: list[Any] = []
     else:
         parts = ["version.since <= ?", "(version.until IS NULL OR version.until > ?)"]
         values = [query.as_of, query.as_of]
@@ -178,6 +181,9 @@ def filters(query: StructuredQuery) -> Condition:
     if query.among is not None:
         parts.append("version.object_id IN (SELECT value FROM json_each(?))")
         values.append(id_list(query.among))
+    if query.unseen_types:
+        parts.append(f"version.object_type NOT IN ({_marks('unseen_types', query.unseen_types)})")
+        values += query.unseen_types
     for wanted in query.ranges:
         condition = _within(wanted)
         parts.append(condition.sql)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
+from pamctl.index.erasures import NOTE_REMNANTS
 from pamctl.index.intake import FAMILY_OBJECT, MISSING, Intake
 from pamctl.index.schema import SCHEMA_VERSION, VERSION_COLUMNS
 from pamctl.store.records import Position
@@ -25,7 +26,8 @@ _INSERT_MENTION = "INSERT OR IGNORE INTO mention VALUES (?, ?)"
 # The first use of a key is the one that counts.
 _INSERT_KEY = "INSERT OR IGNORE INTO idempotency VALUES (?, ?, ?, ?)"
 _INSERT_OTHER = "INSERT INTO other VALUES (?, ?, ?, ?)"
-_INSERT_PACK = "INSERT OR IGNORE INTO pack VALUES (?, ?)"
+_INSERT_PACK = "INSERT OR IGNORE INTO pack (name, versions) VALUES (?, ?)"
+_REPLACE_PACK = "UPDATE pack SET successor = ? WHERE name = ?"
 _NUMBER = """
     UPDATE version SET sequence = 1 + (
         SELECT count(*) FROM version AS earlier
@@ -39,11 +41,14 @@ _SUCCEED = """
 _WITHDRAW = """
     DELETE FROM text WHERE rowid IN (SELECT since FROM version WHERE object_id = ? AND since < ?)
 """
-_ERASE_TEXT = "DELETE FROM text WHERE rowid IN (SELECT since FROM version WHERE address = ?)"
-# What is left of an erased version stands in a file of its own, and has no integrity metadata.
+_ERASE_TEXT = """
+    DELETE FROM text WHERE rowid IN (
+        SELECT since FROM version WHERE version_id = ? AND address = ? AND erased = 0
+    )
+"""
 _ERASE = """
-    UPDATE version SET erased = 1, digest = NULL, pack = NULL, "offset" = 0, length = 0
-    WHERE address = ?
+    UPDATE version SET erased = 1, digest = NULL
+    WHERE version_id = ? AND address = ? AND erased = 0
 """
 _MOVE_ON = """
     UPDATE position SET
@@ -75,11 +80,14 @@ def write(database: sqlite3.Connection, base: Position, intake: Intake, after: P
             (_INSERT_TEXT, intake.texts),
             # What this intake itself withdraws must be there first.
             (_WITHDRAW, intake.withdrawals),
+            (_REPLACE_PACK, intake.replacements),
             (_ERASE_TEXT, intake.erasures),
-            (_ERASE, intake.erasures),
         ):
             if rows:
                 database.executemany(statement, rows)
+        if intake.erasures and database.executemany(_ERASE, intake.erasures).rowcount:
+            # Deleting rows leaves their bytes in pages that are free, and in the log.
+            database.execute(NOTE_REMNANTS)
         counted = (objects, len(intake.versions), len(intake.versions) + len(intake.events))
         withdrawn = len(intake.withdrawals) + len(intake.erasures)
         place = (after.offset, after.entries, after.sequence, after.head, after.head_bytes)

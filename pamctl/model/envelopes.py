@@ -48,16 +48,11 @@ def semantic_checks(envelope: Mapping[str, Any]) -> None:
     an attestation of any actor in it that ends before it begins (PAMSPEC §8.1), and
     `delegation_window_inverted` for such a grant (§18.2).
     """
-    actors = {
-        "/actor": envelope["actor"],
-        "/provenance/actor": envelope["provenance"].get("actor"),
-        "/granting_actor": envelope.get("granting_actor"),
-        "/delegated_actor": envelope.get("delegated_actor"),
-    }
-    for at, actor in actors.items():
-        if actor is not None:
-            check_attestation(actor, at=at)
+    check_attestation(envelope["actor"])
+    check_attestation(envelope["provenance"].get("actor", {}), at="/provenance/actor")
     if "delegation_id" in envelope:
+        check_attestation(envelope["granting_actor"], at="/granting_actor")
+        check_attestation(envelope["delegated_actor"], at="/delegated_actor")
         _check_window(envelope, "", "delegation_window_inverted")
 
 

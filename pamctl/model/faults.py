@@ -33,15 +33,28 @@ _ERRORS: dict[str, type[PamError]] = {
         InvalidRequest,
     ),
     **dict.fromkeys(("store", "ledger-entry", "version-file", "erasure-stub"), StoreDamaged),
+    "subscription-cursor": StoreDamaged,
 }
 """By document; a document of the draft's model that is not listed is an InvalidObject."""
 
 _PARTS_OF_THE_OBJECT = frozenset(
-    ("canonical_content", "provenance", "actor", "quality_signals", "integrity")
+    (
+        "canonical_content",
+        "provenance",
+        "actor",
+        "granting_actor",
+        "delegated_actor",
+        "revoking_actor",
+        "granted_operations",
+        "quality_signals",
+        "integrity",
+    )
 )
 """Arguments that become part of an envelope: a fault within them is an InvalidObject."""
 
-_CONTENT_MEMBERS = frozenset(("canonical_content", "json_patch", "merge_patch"))
+_CONTENT_MEMBERS = frozenset(
+    ("canonical_content", "target_canonical_content", "json_patch", "merge_patch")
+)
 _CONTENT_DOCUMENTS = frozenset(("tool-invocation", "tool-result", "working-memory"))
 
 ACCEPTED = {
@@ -134,6 +147,8 @@ def error_class(name: str, fault: Fault, value: Any) -> type[PamError]:
             return PolicyDenied if fault.keyword == "required" else InvalidObject
         return _ERRORS.get(name, InvalidObject)
     argument, _, below = fault.pointer[1:].partition("/")
+    # What a promotion says of its target becomes members of an object without the prefix.
+    argument = argument.removeprefix("target_")
     missing_or_unknown = fault.keyword in ("required", "additionalProperties") and not below
     if argument == "schema_id" and fault.keyword == "required":
         return InvalidObject

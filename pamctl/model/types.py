@@ -7,10 +7,11 @@ where programs start.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+from typing import Any, NotRequired, TypeAlias, TypedDict
 
 from pamctl.model.vocabulary import (
     AvailabilityState,
+    Directionality,
     EventType,
     LifecycleState,
     Operation,
@@ -145,7 +146,7 @@ class Relationship(Version):
     relationship_type: str
     source_object_id: str
     target_object_id: str
-    directionality: Literal["directed", "bidirectional", "undirected"]
+    directionality: Directionality
     canonical_content: JSON
     target_scope_id: NotRequired[str]
     policy_basis: NotRequired[str]
@@ -205,6 +206,31 @@ class Committed(TypedDict):
     sequence: int
     version_id: str
     envelope: Envelope
+
+
+class Related(TypedDict):
+    """The answer of an operation that changed a relationship; otherwise as `Committed`."""
+
+    event_id: str
+    ledger_sequence: int
+    relationship_id: str
+    operation_id: str
+    replayed: bool
+    scope_id: str
+    sequence: int
+    version_id: str
+    envelope: Relationship
+
+
+class Promoted(Committed):
+    """The answer of a promotion: what `Committed` says of the new object, and which version
+    superseded its source, and which relationship joins the two. PAMSPEC §10.10."""
+
+    promotion_event_id: str
+    relationship_id: str
+    relationship_version_id: str
+    source_object_id: str
+    source_version_id: str
 
 
 class Versions(TypedDict):

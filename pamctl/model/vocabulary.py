@@ -15,6 +15,7 @@ AvailabilityState = Literal["available", "partially_redacted", "redacted", "dele
 RetentionState = Literal["retained", "expired", "pending_deletion", "legal_hold"]
 ValidationState = Literal["unverified", "corroborated", "disputed", "rejected"]
 Dimension = Literal["lifecycle", "availability", "retention", "validation"]
+Directionality = Literal["directed", "bidirectional", "undirected"]
 
 StandardObjectType = Literal[
     "claim",
@@ -73,6 +74,8 @@ TemporalBasis = Literal[
     "observed_at", "asserted_at", "valid_time", "committed_at", "recorded_at", "sequence"
 ]
 
+Direction = Literal["out", "in", "both"]
+
 OrderField = Literal[
     "sequence",
     "ledger_sequence",
@@ -109,6 +112,9 @@ VALIDATION_STATES: tuple[ValidationState, ...] = get_args(ValidationState)
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
 """The four dimensions; `f"{dimension}_state"` is the member of an envelope. PAMSPEC §9."""
 
+DIRECTIONALITIES: tuple[Directionality, ...] = get_args(Directionality)
+"""Of relationships. PAMSPEC §8.5."""
+
 STATES: dict[Dimension, tuple[str, ...]] = {
     "lifecycle": LIFECYCLE_STATES,
     "availability": AVAILABILITY_STATES,
@@ -123,6 +129,20 @@ STANDARD_OBJECT_TYPES: tuple[StandardObjectType, ...] = get_args(StandardObjectT
 OPERATIONS: tuple[Operation, ...] = get_args(Operation)
 """The operations of PAMSPEC §10, which policies and delegations name."""
 
+GOVERNED_OPERATIONS: tuple[str, ...] = (
+    *OPERATIONS,
+    "set_policy",
+    "grant_delegation",
+    "check_delegation",
+    "revoke_delegation",
+    "list_delegations",
+    "create_snapshot",
+    "add_space",
+    "put_embedding",
+    "delete_embedding",
+)
+"""What the rules of a policy name: the operations, and those over authority itself."""
+
 EVENT_TYPES: tuple[EventType, ...] = get_args(EventType)
 """PAMSPEC §7.7, §10.8, §10.10, §15.4."""
 
@@ -132,6 +152,9 @@ VERSION_EVENT_TYPES: tuple[EventType, ...] = (
     "object_deleted",
 )
 """Events that come with a new version. PAMSPEC §8.4."""
+
+DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
+"""Which way relationships are followed: from source to target, the other way, or either."""
 
 TEMPORAL_BASES: tuple[TemporalBasis, ...] = get_args(TemporalBasis)
 """Which time a temporal filter means. PAMSPEC §11."""

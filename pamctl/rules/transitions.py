@@ -100,9 +100,9 @@ def decide_transition(
         corrects_provenance: whether the request brings new provenance, which by itself
             satisfies the condition on going back to unverified.
 
-    Raises InvalidStateTransition for a transition that the draft does not allow, PolicyDenied
-    for one whose condition no rule of this scope grants to this actor, InvalidRequest for a
-    state of another dimension.
+    Raises InvalidStateTransition for a transition that the draft does not allow, to a state
+    of another dimension among them, and PolicyDenied for one whose condition no rule of this
+    scope grants to this actor.
     """
     machine = ALLOWED[dimension]
     if target not in machine:
@@ -117,7 +117,7 @@ def decide_transition(
         condition = machine[current][target]
         if condition is None:
             return TransitionDecision(None, None)
-        rule = _granting(overrides, dimension, current, target, actor_id, override)
+        rule = _granting(overrides, condition, dimension, current, target, actor_id, override)
         if rule is not None:
             return TransitionDecision(condition, rule)
         if condition == PROVENANCE_CORRECTION and corrects_provenance:
@@ -131,7 +131,7 @@ def decide_transition(
         )
     if target in FORBIDDEN_WITHOUT_OVERRIDE[dimension].get(current, frozenset()):
         if override is not None:
-            rule = _granting(overrides, dimension, current, target, actor_id, override)
+            rule = _granting(overrides, OVERRIDE, dimension, current, target, actor_id, override)
             if rule is not None:
                 return TransitionDecision(OVERRIDE, rule)
             raise PolicyDenied(
@@ -172,15 +172,18 @@ def dimension_of(dimension: str) -> str:
 
 def _granting(
     overrides: Sequence[Mapping[str, Any]],
+    condition: str,
     dimension: str,
     current: str,
     target: str,
     actor_id: str,
     named: str | None,
 ) -> str | None:
+    """The rule that grants a condition; an override stands for any of them."""
     for rule in overrides:
         if (
-            rule["dimension"] == dimension
+            rule["condition"] in (condition, OVERRIDE)
+            and rule["dimension"] == dimension
             and current in rule["from"]
             and target in rule["to"]
             and (named is None or rule["rule_id"] == named)

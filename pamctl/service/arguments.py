@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired, Required, TypedDict
 
 
 class Writing(TypedDict):
@@ -59,7 +59,15 @@ class UpdateArguments(ChangeArguments, Assertions):
     merge_patch: NotRequired[Any]
 
 
-class TransitionArguments(ChangeArguments):
+class AddressedArguments(Writing):
+    """Of operations on an object, or on a relationship: one of the two identifiers."""
+
+    object_id: NotRequired[str]
+    relationship_id: NotRequired[str]
+    expected_version_id: str
+
+
+class TransitionArguments(AddressedArguments):
     """PAMSPEC §10.4."""
 
     dimension: str
@@ -69,11 +77,71 @@ class TransitionArguments(ChangeArguments):
     override: NotRequired[str]
 
 
-class DeleteArguments(ChangeArguments):
-    """PAMSPEC §10.11."""
+class RedactArguments(AddressedArguments):
+    """PAMSPEC §10.9. paths: JSON Pointers of the members to redact; without them, all."""
 
+    paths: NotRequired[Sequence[str]]
+    erase: NotRequired[bool]
     policy_basis: NotRequired[str]
     provenance: NotRequired[Mapping[str, Any]]
+
+
+class DeleteArguments(AddressedArguments):
+    """PAMSPEC §10.11."""
+
+    erase: NotRequired[bool]
+    policy_basis: NotRequired[str]
+    provenance: NotRequired[Mapping[str, Any]]
+
+
+class RelateArguments(Writing, total=False):
+    """PAMSPEC §10.5. An update names the relationship and the version; a new relationship
+    has to have its two objects and its type."""
+
+    provenance: Required[Mapping[str, Any]]
+    relationship_id: str
+    expected_version_id: str
+    source_object_id: str
+    target_object_id: str
+    target_scope_id: str
+    relationship_type: str
+    directionality: str
+    canonical_content: Any
+    lifecycle_state: str
+    availability_state: str
+    retention_state: str
+    validation_state: str
+    observed_at: str
+    asserted_at: str
+    valid_from: str
+    valid_until: str
+    integrity: Mapping[str, Any]
+    policy_basis: str
+
+
+class PromoteArguments(Writing):
+    """PAMSPEC §10.10."""
+
+    source_object_id: str
+    expected_version_id: str
+    target_object_type: str
+    target_canonical_content: Any
+    provenance: Mapping[str, Any]
+    target_object_id: NotRequired[str]
+    target_schema_id: NotRequired[str]
+    target_lifecycle_state: NotRequired[str]
+    target_validation_state: NotRequired[str]
+    policy_basis: NotRequired[str]
+
+
+class ExpireArguments(TypedDict):
+    """PAMSPEC §9.6."""
+
+    scope_id: str
+    actor: Mapping[str, Any]
+    operation_id: NotRequired[str]
+    dry_run: NotRequired[bool]
+    limit: NotRequired[int]
 
 
 class Reading(TypedDict):
@@ -85,11 +153,12 @@ class Reading(TypedDict):
 
 
 class ReadArguments(Reading):
-    """PAMSPEC §10.2. At most one of version and sequence."""
+    """PAMSPEC §10.2. At most one of version, sequence and snapshot."""
 
     object_id: str
     version_id: NotRequired[str]
     at_sequence: NotRequired[int]
+    snapshot_id: NotRequired[str]
 
 
 class HistoryArguments(Reading):
@@ -97,6 +166,7 @@ class HistoryArguments(Reading):
 
     object_id: str
     kind: NotRequired[str]
+    snapshot_id: NotRequired[str]
     event_classes: NotRequired[Sequence[str]]
     from_sequence: NotRequired[int]
     to_sequence: NotRequired[int]
@@ -108,6 +178,7 @@ class LogArguments(Reading):
     """PAMSPEC §7.7."""
 
     object_id: NotRequired[str]
+    snapshot_id: NotRequired[str]
     after: NotRequired[int]
     event_classes: NotRequired[Sequence[str]]
     limit: NotRequired[int]
@@ -127,9 +198,13 @@ class QueryArguments(Reading, total=False):
     provenance_id: Sequence[str]
     actor_id: Sequence[str]
     source_ref: Sequence[str]
+    related_to: Mapping[str, Any]
+    relationship_type: Sequence[str]
+    relationships: bool
     text: str
     temporal: Mapping[str, Any]
     as_of: int | str
+    snapshot_id: str
     order_by: Sequence[str]
     limit: int
     cursor: str
@@ -151,3 +226,210 @@ class PolicyArguments(Writing):
     """PAMSPEC §7.5."""
 
     policy: Mapping[str, Any]
+
+
+class PolicyTestArguments(TypedDict):
+    """An action to be judged by the scope's policy, or by one that is given."""
+
+    scope_id: str
+    actor: Mapping[str, Any]
+    operation: str
+    object_type: NotRequired[str]
+    dimension: NotRequired[str]
+    target_state: NotRequired[str]
+    policy: NotRequired[Mapping[str, Any]]
+
+
+class GrantDelegationArguments(TypedDict):
+    """PAMSPEC §18.2. The granting actor is the one who asks."""
+
+    scope_id: str
+    granting_actor: Mapping[str, Any]
+    delegated_actor: Mapping[str, Any]
+    granted_operations: Sequence[str]
+    policy_basis: str
+    not_before: NotRequired[str]
+    not_after: str
+    granted_object_types: NotRequired[Sequence[str]]
+    granted_object_ids: NotRequired[Sequence[str]]
+    target_scope_id: NotRequired[str]
+    revocable: NotRequired[bool]
+    usage_limit: NotRequired[int]
+    provenance: NotRequired[Mapping[str, Any]]
+    actor: NotRequired[Mapping[str, Any]]
+    operation_id: NotRequired[str]
+    idempotency_key: NotRequired[str]
+
+
+class CheckDelegationArguments(TypedDict):
+    """PAMSPEC §18.2. Without an actor, the delegated actor is the one who asks."""
+
+    delegation_id: str
+    scope_id: str
+    delegated_actor_id: str
+    operation: str
+    object_id: NotRequired[str]
+    object_type: NotRequired[str]
+    actor: NotRequired[Mapping[str, Any]]
+    operation_id: NotRequired[str]
+    idempotency_key: NotRequired[str]
+
+
+class RevokeDelegationArguments(TypedDict):
+    """PAMSPEC §18.2. `revoking_actor` is another name of `actor`."""
+
+    delegation_id: str
+    scope_id: str
+    actor: NotRequired[Mapping[str, Any]]
+    revoking_actor: NotRequired[Mapping[str, Any]]
+    expected_version_id: NotRequired[str]
+    policy_basis: NotRequired[str]
+    provenance: NotRequired[Mapping[str, Any]]
+    operation_id: NotRequired[str]
+    idempotency_key: NotRequired[str]
+
+
+class ListDelegationsArguments(TypedDict):
+    """Filters join by and."""
+
+    scope_id: str
+    actor: Mapping[str, Any]
+    delegated_actor_id: NotRequired[str]
+    granting_actor_id: NotRequired[str]
+    effective: NotRequired[bool]
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+    operation_id: NotRequired[str]
+
+
+class SubscribeArguments(Writing):
+    """PAMSPEC §10.8. `filter_spec` and `start_sequence` are other names of the filter and of
+    `after_sequence`."""
+
+    filter: NotRequired[Mapping[str, Any]]
+    filter_spec: NotRequired[Mapping[str, Any]]
+    after_sequence: NotRequired[int]
+    start_sequence: NotRequired[int]
+    delivery: NotRequired[Mapping[str, Any]]
+    acknowledgement: NotRequired[str]
+
+
+class SubscribedArguments(TypedDict):
+    """What every operation on a subscription takes: its id, and for whoever wants it to be
+    found only there and for him, scope and actor."""
+
+    subscription_id: str
+    scope_id: NotRequired[str]
+    actor: NotRequired[Mapping[str, Any]]
+    operation_id: NotRequired[str]
+
+
+class PollSubscriptionArguments(SubscribedArguments):
+    """PAMSPEC §18.3."""
+
+    max_events: NotRequired[int]
+    after_sequence: NotRequired[int]
+    hold: NotRequired[bool]
+
+
+class AcknowledgeSubscriptionArguments(SubscribedArguments):
+    """PAMSPEC §10.8."""
+
+    sequence: int
+
+
+class CloseSubscriptionArguments(SubscribedArguments):
+    """PAMSPEC §10.8, Unsubscribe."""
+
+    idempotency_key: NotRequired[str]
+
+
+class ListSubscriptionsArguments(Reading):
+    """PAMSPEC §10.8."""
+
+    closed: NotRequired[bool]
+
+
+class SnapshotCreateArguments(Writing, total=False):
+    """PAMSPEC §18.11. Without a sequence it is the present; without members, everything."""
+
+    snapshot_id: str
+    at_sequence: int
+    included_object_ids: Sequence[str]
+    included_embedding_space_ids: Sequence[str]
+    deterministic_clock: Mapping[str, Any]
+    deterministic_rng_seed: int
+    evaluation_run_id: str
+
+
+class SnapshotArguments(Reading):
+    """One snapshot."""
+
+    snapshot_id: str
+
+
+class Paged(Reading, total=False):
+    """A page of a list."""
+
+    limit: int
+    cursor: str
+
+
+class SnapshotListArguments(Paged):
+    """Of one scope."""
+
+
+class SnapshotDiffArguments(Paged):
+    """PAMSPEC §18.11. The second snapshot may be another scope's."""
+
+    from_snapshot_id: str
+    to_snapshot_id: str
+    to_scope_id: NotRequired[str]
+    object_id: NotRequired[str]
+
+
+class SpaceAddArguments(Writing):
+    """PAMSPEC §7.8."""
+
+    space: Mapping[str, Any]
+
+
+class SpaceArguments(Reading):
+    """One Embedding Space."""
+
+    embedding_space_id: str
+
+
+class SpaceListArguments(Reading):
+    """Of one scope."""
+
+
+class EmbeddingPutArguments(TypedDict):
+    """PAMSPEC §7.8. Each with its object, its vector and its space."""
+
+    scope_id: str
+    actor: Mapping[str, Any]
+    embeddings: Sequence[Mapping[str, Any]]
+    operation_id: NotRequired[str]
+
+
+class EmbeddingDeleteArguments(TypedDict):
+    """An object, a space, or an object in a space."""
+
+    scope_id: str
+    actor: Mapping[str, Any]
+    object_id: NotRequired[str]
+    embedding_space_id: NotRequired[str]
+    operation_id: NotRequired[str]
+
+
+class EmbeddingStatusArguments(Reading):
+    """Of one space, or of all."""
+
+    embedding_space_id: NotRequired[str]
+
+
+class EmbeddingExportArguments(Paged):
+    """Of one space."""
+
+    embedding_space_id: str

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pamctl.encoding.canonical import canonical
-from pamctl.errors import InvalidObject, InvalidRequest, ObjectDeleted, VersionConflict
-from pamctl.limits import CONTENT_BYTES_MAX
+from pamctl.errors import ObjectDeleted, VersionConflict
 from pamctl.model.envelopes import semantic_checks
+from pamctl.model.vocabulary import SPEC_VERSION
 from pamctl.service.authority import require
 from pamctl.service.desk import Change, Desk
-from pamctl.service.envelopes import SPEC_VERSION, assert_times, complete_provenance
+from pamctl.service.envelopes import assert_times, complete_provenance, first_states
 
 _OPTIONAL = ("schema_id", "quality_signals", "integrity", "relationship_refs")
-_BORN_WITH = ("available", "partially_redacted")
 
 
 def create(desk: Desk, request: Mapping[str, Any]) -> Change:
@@ -23,8 +21,13 @@ def create(desk: Desk, request: Mapping[str, Any]) -> Change:
     Raises VersionConflict when the id is taken, ObjectDeleted when it belonged to an object
     that was deleted: identifiers are never used twice (PAMSPEC §8.1).
     """
+    require(desk.policy, request, "create", object_type=request["object_type"], stated=True)
+    return new_object(desk, request)
+
+
+def new_object(desk: Desk, request: Mapping[str, Any]) -> Change:
+    """Stage a new object, of which the caller made sure that the actor may make it."""
     actor, object_type = request["actor"], request["object_type"]
-    require(desk.policy, request, "create", object_type=object_type)
     object_id = request.get("object_id")
     if object_id is None:
         object_id = desk.sources.identifier("mem")
@@ -38,23 +41,14 @@ def create(desk: Desk, request: Mapping[str, Any]) -> Change:
         "version_id": desk.sources.identifier("ver"),
         "scope_id": desk.scope_id,
         "object_type": object_type,
-        "canonical_content": require_bounded(request["canonical_content"]),
-        "lifecycle_state": request.get("lifecycle_state", "scratch" if scratch else "active"),
-        "availability_state": request.get("availability_state", "available"),
-        "retention_state": request.get("retention_state", "retained"),
-        "validation_state": request.get("validation_state", "unverified"),
+        "canonical_content": request["canonical_content"],
+        **first_states(request, lifecycle="scratch" if scratch else "active"),
         "committed_at": now,
         "recorded_at": now,
         "sequence": 1,
         "actor": actor,
         "provenance": complete_provenance(request["provenance"], actor, now, desk.sources),
     }
-    if envelope["availability_state"] not in _BORN_WITH:
-        raise InvalidRequest(
-            f"an object cannot be created {envelope['availability_state']}",
-            hint="create it with its content, then redact or delete it",
-            pointer="/availability_state",
-        )
     for member in _OPTIONAL:
         if member in request:
             envelope[member] = request[member]
@@ -64,23 +58,6 @@ def create(desk: Desk, request: Mapping[str, Any]) -> Change:
     return desk.commit_version(
         envelope, "object_created", request, payload, plain=desk.plain_request
     )
-
-
-def require_bounded(content: Any) -> Any:
-    """Content that is within limits.CONTENT_BYTES_MAX. Raises InvalidObject."""
-    # Short text needs no measuring; it is what nearly all content is made of.
-    if isinstance(content, dict | list) or (
-        isinstance(content, str) and len(content) > CONTENT_BYTES_MAX // 4
-    ):
-        size = len(canonical(content))
-        if size > CONTENT_BYTES_MAX:
-            raise InvalidObject(
-                f"the content takes {size} bytes; at most {CONTENT_BYTES_MAX} are accepted "
-                "(limits.CONTENT_BYTES_MAX)",
-                hint="store it as a file and keep a reference to it",
-                pointer="/canonical_content",
-            )
-    return content
 
 
 def _refuse_taken(desk: Desk, object_id: str) -> None:

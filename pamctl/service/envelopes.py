@@ -8,26 +8,57 @@ from typing import Any
 from pamctl.encoding.timestamps import to_utc
 from pamctl.errors import InvalidRequest
 from pamctl.service.sources import Sources
+from pamctl.store.versions import remainder
 
-SPEC_VERSION = "0.1.0-draft"
 TOMBSTONE: Mapping[str, Any] = {"tombstone": True}
 TEMPORAL_ASSERTIONS = ("observed_at", "asserted_at", "valid_from", "valid_until")
 
+_BORN_WITH = ("available", "partially_redacted")
 _WITHHOLDING = {"available": 0, "partially_redacted": 1, "redacted": 2, "deleted": 3}
 
 
 def complete_provenance(
     given: Mapping[str, Any], actor: Mapping[str, Any], now: str, sources: Sources
 ) -> dict[str, Any]:
-    """Provenance with what the service knows filled in. PAMSPEC §8.6."""
+    """Provenance with what the service knows filled in. PAMSPEC §8.6.
+
+    It names the delegation that the actor acts under, in its actor where that is the same,
+    and otherwise among its evidence (§15.4).
+    """
     provenance = dict(given)
     provenance.setdefault("provenance_id", sources.identifier("prov"))
     provenance.setdefault("actor", dict(actor))
+    if "delegation_id" in actor:
+        if provenance["actor"]["actor_id"] == actor["actor_id"]:
+            delegated = {"delegation_id": actor["delegation_id"]}
+            provenance["actor"] = {**provenance["actor"], **delegated}
+        else:
+            provenance = _with_evidence(provenance, actor["delegation_id"])
     provenance.setdefault("recorded_at", now)
     for member in ("observed_at", "recorded_at"):
         if member in provenance:
             provenance[member] = utc(provenance[member], f"/provenance/{member}")
     return provenance
+
+
+def first_states(request: Mapping[str, Any], *, lifecycle: str = "active") -> dict[str, str]:
+    """The four states of a first version: the request's, or what is usual. PAMSPEC §10.1.
+
+    Raises InvalidRequest for what would have no content from the start.
+    """
+    states = {
+        "lifecycle_state": request.get("lifecycle_state", lifecycle),
+        "availability_state": request.get("availability_state", "available"),
+        "retention_state": request.get("retention_state", "retained"),
+        "validation_state": request.get("validation_state", "unverified"),
+    }
+    if states["availability_state"] not in _BORN_WITH:
+        raise InvalidRequest(
+            f"nothing can be created {states['availability_state']}",
+            hint="create it with its content, then redact or delete it",
+            pointer="/availability_state",
+        )
+    return states
 
 
 def assert_times(request: Mapping[str, Any], envelope: dict[str, Any]) -> None:
@@ -66,7 +97,24 @@ def next_version(
         envelope["provenance"] = complete_provenance(
             request["provenance"], request["actor"], now, sources
         )
+    elif "delegation_id" in request["actor"]:
+        # The provenance stays what it was: it was not made under this delegation.
+        named = request["actor"]["delegation_id"]
+        envelope["provenance"] = _with_evidence(current["provenance"], named)
     return envelope
+
+
+def evaluated(envelope: Mapping[str, Any], run_id: str) -> dict[str, Any]:
+    """An envelope whose provenance names the evaluation run that wrote it, among its
+    evidence: provenance has no member of its own for it (PAMSPEC §8.6, §18.11)."""
+    return {**envelope, "provenance": _with_evidence(envelope["provenance"], run_id)}
+
+
+def _with_evidence(provenance: Mapping[str, Any], reference: str) -> dict[str, Any]:
+    evidence = provenance.get("evidence_refs", [])
+    if reference in evidence:
+        return dict(provenance)
+    return {**provenance, "evidence_refs": [*evidence, reference]}
 
 
 def is_withheld(version_availability: str | None, current_availability: str | None) -> bool:
@@ -80,21 +128,6 @@ def is_withheld(version_availability: str | None, current_availability: str | No
 
 
 def withhold(envelope: Mapping[str, Any]) -> dict[str, Any]:
-    """An envelope with a tombstone in the place of what it may no longer show."""
-    shown = {
-        name: member
-        for name, member in envelope.items()
-        if name not in ("integrity", "quality_signals")
-    }
-    shown["canonical_content"] = dict(TOMBSTONE)
-    return shown
-
-
-def withhold_leaves(content: Any) -> Any:
-    """Content with its structure and without its values, for a partial redaction that names
-    no members."""
-    if isinstance(content, dict):
-        return {name: withhold_leaves(member) for name, member in content.items()}
-    if isinstance(content, list):
-        return [withhold_leaves(member) for member in content]
-    return None if content is None else "[REDACTED]"
+    """An envelope with a tombstone in the place of what it may no longer show, or of what was
+    erased. What could confirm a guess at the content goes too."""
+    return {**remainder(envelope), "canonical_content": dict(TOMBSTONE)}

@@ -2,36 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pamctl.errors import InvalidRequest, ObjectNotFound
+from pamctl.errors import InvalidRequest
 from pamctl.limits import PAGE_ITEMS_MAX
-from pamctl.service.authority import require
+from pamctl.service.authority import require_disclosed
+from pamctl.service.boundary import Boundary, boundary_of
+from pamctl.service.disclosure import shown_events
 from pamctl.service.envelopes import is_withheld, withhold
 from pamctl.service.open_scope import OpenScope
+from pamctl.service.visibility import absent, visible
 
 if TYPE_CHECKING:
     from pamctl.service.store import Store
 
 
 def history(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
-    """A page of an object's history, tombstones in the place of what is withheld."""
+    """A page of the history of an object or a relationship, tombstones in the place of what
+    is withheld."""
     scope = store.scope_of_object(request)
     object_id = request["object_id"]
-    current = scope.index.current(object_id)
-    object_type = None if current is None else current.object_type
-    require(scope.policy(), request, "inspect_history", object_type=object_type)
+    current = visible(store, scope, request, "inspect_history")
+    require_disclosed(scope.policy(), request, "inspect_history", current)
     if current is None:
-        raise ObjectNotFound(f"there is no object {object_id} in {scope.scope_id}")
+        raise absent(object_id, scope.scope_id)
+    boundary = boundary_of(scope, request)
+    if boundary is not None and not boundary.includes(object_id):
+        raise absent(object_id, scope.scope_id)
     if request.get("kind", "versions") == "events" or "event_classes" in request:
-        return events_page(scope, request, object_id)
+        return events_page(scope, _bounded(request, boundary), object_id, None)
+    if boundary is not None:
+        current = boundary.judge(current)
     limit = request.get("limit", PAGE_ITEMS_MAX)
     rows = scope.index.history(
         object_id,
         from_sequence=_resumed(request, request.get("from_sequence", 1)),
         to_sequence=request.get("to_sequence"),
         limit=limit + 1,
+        as_of=None if boundary is None else boundary.as_of,
     )
     items = []
     for row in rows[:limit]:
@@ -48,26 +57,68 @@ def log(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
     scope = store.scope_to_read(request["scope_id"])
     if scope is None:
         return _page([], None)
-    require(scope.policy(), request, "inspect_history")
-    return events_page(scope, request, request.get("object_id"))
+    shown = shown_events(store, scope, request, "inspect_history")
+    boundary = boundary_of(scope, request)
+    if boundary is not None and boundary.included is not None:
+        shown = _of_members(boundary, shown)
+    return events_page(scope, _bounded(request, boundary), request.get("object_id"), shown)
+
+
+def _bounded(request: Mapping[str, Any], boundary: Boundary | None) -> Mapping[str, Any]:
+    """A request for events, none of them behind the snapshot's last."""
+    if boundary is None:
+        return request
+    return {**request, "to_sequence": boundary.at(request.get("to_sequence"))}
+
+
+def _of_members(
+    boundary: Boundary, shown: Callable[[Mapping[str, Any]], bool] | None
+) -> Callable[[Mapping[str, Any]], bool]:
+    """A judge of whether an event is shown and is about what a snapshot names."""
+    members: dict[str, bool] = {}
+
+    def judge(event: Mapping[str, Any]) -> bool:
+        named = [event[name] for name in ("object_id", "relationship_id") if name in event]
+        for identifier in named:
+            if identifier not in members:
+                members[identifier] = boundary.includes(identifier)
+        return bool(
+            named
+            and all(members[identifier] for identifier in named)
+            and (shown is None or shown(event))
+        )
+
+    return judge
 
 
 def events_page(
-    scope: OpenScope, request: Mapping[str, Any], object_id: str | None
+    scope: OpenScope,
+    request: Mapping[str, Any],
+    object_id: str | None,
+    shown: Callable[[Mapping[str, Any]], bool] | None,
 ) -> dict[str, Any]:
-    """Events behind a ledger sequence, and where the next page begins."""
+    """Events behind a ledger sequence, and where the next page begins. shown: of which
+    events; None for all."""
     limit = request.get("limit", PAGE_ITEMS_MAX)
-    after = request.get("after", request.get("from_sequence", 1) - 1)
-    places = scope.index.events(
-        _resumed(request, after + 1) - 1,
-        limit=limit + 1,
-        event_classes=request.get("event_classes"),
-        object_id=object_id,
-        until=request.get("to_sequence"),
-    )
-    items = [scope.entry(place)["body"] for place in places[:limit]]
-    more = items[-1]["sequence"] + 1 if len(places) > limit else None
-    return _page(items, more)
+    after = _resumed(request, request.get("after", request.get("from_sequence", 1) - 1) + 1) - 1
+    items: list[Any] = []
+    while True:
+        places = scope.index.events(
+            after,
+            limit=limit + 1,
+            event_classes=request.get("event_classes"),
+            object_id=object_id,
+            until=request.get("to_sequence"),
+        )
+        for place in places:
+            event = scope.entry(place)["body"]
+            if shown is None or shown(event):
+                if len(items) == limit:
+                    return _page(items, items[-1]["sequence"] + 1)
+                items.append(event)
+            after = event["sequence"]
+        if len(places) <= limit:
+            return _page(items, None)
 
 
 def _resumed(request: Mapping[str, Any], start: int) -> int:

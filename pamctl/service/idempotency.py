@@ -13,9 +13,22 @@ from typing import Any
 
 from pamctl.encoding.canonical import canonical, canonical_plain
 from pamctl.encoding.digests import sha256_digest
-from pamctl.errors import CODES, DuplicateOperation, InternalError, PamError
+from pamctl.errors import (
+    CODES,
+    AccessDenied,
+    DuplicateOperation,
+    InternalError,
+    InvalidObject,
+    InvalidRequest,
+    PamError,
+    UnsupportedObjectType,
+)
 
 _NOT_CONTENT = ("operation_id", "idempotency_key")
+_JUDGING_SHAPE = (InvalidRequest, InvalidObject, UnsupportedObjectType)
+_CONTENT_ARGUMENTS = frozenset(
+    ("canonical_content", "target_canonical_content", "json_patch", "merge_patch", "paths")
+)
 _CLASSES = {kind.code: kind for kind in CODES}
 
 
@@ -68,32 +81,53 @@ def error_record(
         "operation": operation,
         "request_digest": request_digest(operation, request, salt),
         "salt": salt,
-        "error": error.envelope(request.get("operation_id", "")),
+        "error": _discreet(error.envelope(request.get("operation_id", "")), error),
     }
 
 
-def is_stable(error: PamError) -> bool:
-    """Whether the same request would be refused again, whatever happens meanwhile."""
-    return not error.retryable and not isinstance(error, InternalError | DuplicateOperation)
+def _discreet(envelope: dict[str, Any], error: PamError) -> dict[str, Any]:
+    """An error envelope that may stay in the ledger for good.
 
-
-def require_same_request(
-    record: Mapping[str, Any], operation: str, request: Mapping[str, Any], salt: str | None
-) -> None:
-    """Raises DuplicateOperation when a key comes back with another request.
-
-    salt: of the version that the first request made; None once that was erased, when the
-    two can no longer be compared and the first answer stands.
+    What is said of a content's fault names members, and may quote: that is content, and could
+    not be erased. So is what is said of a request's shape, where no pointer tells which part
+    of it is meant. On record is then what kind of fault it was, and in which argument.
     """
-    same = record["operation"] == operation and (
-        salt is None or record["request_digest"] == request_digest(operation, request, salt)
+    if not isinstance(error, _JUDGING_SHAPE):
+        return envelope
+    argument = str(error.details.get("pointer", "/")).split("/")[1:2]
+    if argument and argument[0] and argument[0] not in _CONTENT_ARGUMENTS:
+        return envelope
+    details = {"pointer": f"/{argument[0]}"} if argument and argument[0] else {}
+    return {**envelope, "message": error.meaning, "details": details}
+
+
+def is_stable(error: PamError) -> bool:
+    """Whether the same request would be refused again, whatever happens meanwhile.
+
+    A denial is not: authority may be given. And one who has none must not be able to use up
+    the key of somebody who has.
+    """
+    unstable = InternalError | DuplicateOperation | AccessDenied
+    return not error.retryable and not isinstance(error, unstable)
+
+
+def is_same_request(
+    record: Mapping[str, Any], operation: str, request: Mapping[str, Any], salt: str
+) -> bool:
+    """Whether a record is of this very request. salt: of the version that the first request
+    made, or the record's own."""
+    return bool(record["operation"] == operation) and (
+        record["request_digest"] == request_digest(operation, request, salt)
     )
-    if not same:
-        raise DuplicateOperation(
-            f"the idempotency key {record['key']!r} was used before with another request",
-            hint="use a new key for a new request",
-            idempotency_key=record["key"],
-        )
+
+
+def reused(record: Mapping[str, Any]) -> DuplicateOperation:
+    """The refusal of a key that comes back with another request."""
+    return DuplicateOperation(
+        f"the idempotency key {record['key']!r} was used before with another request",
+        hint="use a new key for a new request",
+        idempotency_key=record["key"],
+    )
 
 
 def recorded_error(envelope: Mapping[str, Any]) -> PamError:

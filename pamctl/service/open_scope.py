@@ -12,10 +12,11 @@ import orjson
 from pamctl.index.rows import EntryPlace, VersionRow
 from pamctl.index.scope_index import ScopeIndex
 from pamctl.rules.authorization import default_policy
+from pamctl.service.envelopes import withhold
 from pamctl.store.layout import ScopeLayout
 from pamctl.store.ledger import Ledger
 from pamctl.store.records import START, Position, StoredVersion, Transaction
-from pamctl.store.versions import Versions
+from pamctl.store.versions import VersionErased, Versions
 
 _CATCH_UP_TRANSACTIONS = 4096
 
@@ -30,6 +31,7 @@ class OpenScope:
         self.index = ScopeIndex(index_path)
         self._versions = Versions(layout)
         self._policy: tuple[int, dict[str, Any]] | None = None
+        self._past: tuple[tuple[int, int], ScopeIndex] | None = None
 
     def refresh(self) -> Position:
         """Bring the index to the ledger's last complete transaction, and say where that is.
@@ -52,30 +54,81 @@ class OpenScope:
                 break  # what follows is a transaction that is not complete
         return position
 
+    def follow(self, base: Position, committed: list[Transaction]) -> None:
+        """Bring what is derived up to what was just committed behind `base`: the index, and
+        the vectors of objects whose content may no longer be had (PAMSPEC §15.8)."""
+        self.index.apply(base, committed)
+        if self.layout.embeddings.is_dir():
+            from pamctl.store.embeddings import withdraw
+
+            withdraw(self.layout, committed)
+
+    def index_at(self, entries: int) -> ScopeIndex:
+        """The index as it was when the ledger had that many entries, made anew in memory: of
+        what was withdrawn since then, all that was not erased is in it."""
+        # What has been erased since must not be found in what was read before.
+        last = self.index.latest("erasure")
+        key = (entries, 0 if last is None else last.n)
+        if self._past is None or self._past[0] != key:
+            made, position = ScopeIndex(None), START
+            for chunk in _chunks(self.ledger.transactions(START), _CATCH_UP_TRANSACTIONS):
+                kept = [done for done in chunk if done.entries[0].n <= entries]
+                if kept:
+                    made.apply(position, kept)
+                    position = kept[-1].after
+                if len(kept) < len(chunk):
+                    break
+            self._past = (key, made)
+        return self._past[1]
+
+    def rebuild_index(self) -> bool:
+        """Make the index anew from the ledger, in one step for all who use it. False when
+        what it held before could not be removed from its files yet."""
+        made, position = ScopeIndex.scratch(), START
+        for chunk in _chunks(self.ledger.transactions(START), _CATCH_UP_TRANSACTIONS):
+            made.apply(position, chunk)
+            position = chunk[-1].after
+        return self.index.become(made)
+
     def envelope(self, row: VersionRow) -> dict[str, Any]:
-        """The envelope of a version, from bytes that match its address."""
-        document: dict[str, Any] = orjson.loads(self.version_bytes(row))
+        """The envelope of a version, from bytes that match its address; of an erased one,
+        with a tombstone for its content."""
+        if row.erased:
+            return withhold(self._versions.remains(_stored(row)))
+        try:
+            document: dict[str, Any] = orjson.loads(self._versions.read(_stored(row)))
+        except VersionErased as erased:  # since its row was looked up
+            return withhold(erased.kept)
         envelope: dict[str, Any] = document["envelope"]
         return envelope
 
     def version_bytes(self, row: VersionRow) -> bytes:
-        """The exact stored bytes of a version. Raises StoreDamaged."""
-        return self._versions.read(
-            StoredVersion(row.address, None, row.pack, row.offset, row.length)
-        )
+        """The exact stored bytes of a version. Raises VersionErased or StoreDamaged."""
+        if row.erased:
+            raise VersionErased(row.address, {"version_id": row.version_id})
+        return self._versions.read(_stored(row))
+
+    def located(self, row: VersionRow) -> StoredVersion:
+        """A version with its envelope, where its bytes stand now. Raises as `version_bytes`."""
+        return self._versions.locate(_stored(row))
 
     def entry(self, place: EntryPlace) -> dict[str, Any]:
         """The ledger entry at a place that the index knows."""
         return self.ledger.line(place.offset, place.length)
 
     def policy(self) -> dict[str, Any]:
-        """The scope's policy in force: the last one that its ledger holds."""
+        """The scope's policy in force: the last one that its ledger holds. The same object
+        each time, for as long as that is the same."""
         place = self.index.latest("policy")
-        if place is None:
-            return default_policy()
-        if self._policy is None or self._policy[0] != place.offset:
-            self._policy = (place.offset, self.entry(place)["body"]["policy"])
+        offset = -1 if place is None else place.offset
+        if self._policy is None or self._policy[0] != offset:
+            in_force = default_policy() if place is None else self.entry(place)["body"]["policy"]
+            self._policy = (offset, in_force)
         return self._policy[1]
+
+
+def _stored(row: VersionRow) -> StoredVersion:
+    return StoredVersion(row.address, None, row.pack, row.offset, row.length, row.erased)
 
 
 def _chunks(items: Iterable[Transaction], size: int) -> Iterator[list[Transaction]]:

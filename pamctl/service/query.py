@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pamctl.encoding.canonical import canonical
@@ -15,6 +16,7 @@ from pamctl.index.structured_query import Page, Range, StructuredQuery
 from pamctl.limits import PAGE_ITEMS_DEFAULT
 from pamctl.model.envelopes import DEFAULT_RETRIEVAL
 from pamctl.service.authority import disclosed, disclosed_ids
+from pamctl.service.boundary import Boundary, boundary_of
 from pamctl.service.disclosure import narrowed
 from pamctl.service.envelopes import is_withheld, withhold
 from pamctl.service.open_scope import OpenScope
@@ -47,27 +49,35 @@ def query(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
     asked = {name: value for name, value in request.items() if name not in _NOT_THE_QUERY}
     digest = sha256_digest(canonical([store.store_id, asked]))
     as_of, after_key = _as_of(scope, request.get("as_of")), None
+    boundary = boundary_of(scope, request)
+    if boundary is not None:
+        as_of = now = boundary.at(as_of)
     if "cursor" in request:
         after_key, as_of = cursors.decode(request["cursor"], digest)
     # Somebody may commit between two looks at the index; all of them are as of one moment.
     as_of = now if as_of is None else as_of
     structured = _structured(request, as_of, after_key)
     distances: Mapping[str, int] = {}
+    included = None if boundary is None else boundary.included
     if is_about_relationships(request):
-        structured, distances = select_related(store, scope, request, structured)
+        structured, distances = select_related(store, scope, request, structured, included)
+    elif included is not None:
+        structured = replace(structured, among=included)
     if structured.family == "object":
         structured = narrowed(structured, sight, disclosed_ids(request))
-    page = scope.index.search(structured)
+    page = (boundary or scope.index).search(structured)
     next_cursor = None
     if page.next_key is not None:
         next_cursor = cursors.encode(page.next_key, digest, as_of)
     answer = {
-        "items": [_shown(scope, row) for row in page.rows],
+        "items": [_shown(scope, row, boundary) for row in page.rows],
         "next_cursor": next_cursor,
         "ledger_sequence": as_of,
         "index": index_state(scope, now),
         **_scope_of(request),
     }
+    if boundary is not None:
+        answer["snapshot_id"] = boundary.descriptor["snapshot_id"]
     if page.total is not None:
         answer["total"] = page.total
     if request.get("explain"):
@@ -125,8 +135,11 @@ def _as_of(scope: OpenScope, given: int | str | None) -> int | None:
         raise InvalidRequest(f"as_of: {given[:60]!r} is {cause}", pointer="/as_of") from cause
 
 
-def _shown(scope: OpenScope, row: VersionRow) -> dict[str, Any]:
+def _shown(scope: OpenScope, row: VersionRow, boundary: Boundary | None) -> dict[str, Any]:
     envelope = scope.envelope(row)
+    if boundary is not None:
+        judge = boundary.judge(row).availability_state
+        return withhold(envelope) if is_withheld(row.availability_state, judge) else envelope
     if row.until is not None:
         current = scope.index.current(row.object_id)
         if current is not None and is_withheld(row.availability_state, current.availability_state):

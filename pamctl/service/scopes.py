@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pamctl.errors import ScopeNotFound
+from pamctl.errors import InvalidRequest, ScopeNotFound
 from pamctl.model.documents import check
-from pamctl.rules.authorization import default_policy
+from pamctl.model.vocabulary import OPERATIONS
+from pamctl.rules.authorization import Action, decide_access, decide_sight, default_policy
+from pamctl.rules.policies import require_coherent
 from pamctl.service.authority import require
 from pamctl.service.desk import Change, Desk
 from pamctl.service.open_scope import OpenScope
@@ -19,10 +21,14 @@ if TYPE_CHECKING:
 OWNER: Mapping[str, Any] = {"actor_id": "actor:local:owner", "actor_kind": "human"}
 """Who made a scope when nobody said."""
 
+_ASKED = ("object_type", "dimension", "target_state")
+
 
 def make_scope(store: Store, request: Mapping[str, Any]) -> None:
     """Make a scope unless it is there. Its ledger begins with what binds it to this store
     and with its policy, in one transaction."""
+    if store.evaluation is not None:
+        store.evaluation.require_inside(request["scope_id"])
     scope_id, now = request["scope_id"], store.sources.now()
     kind = request.get("scope_kind", scope_id.partition(":")[0])
     scope: dict[str, Any] = {"scope_id": scope_id, "scope_kind": kind}
@@ -59,7 +65,8 @@ def put_policy(desk: Desk, request: Mapping[str, Any]) -> Change:
     """Stage a policy. It is an entry of the ledger, so every policy that ever was in force
     stays readable, with who set it and when; from here on it decides."""
     policy = request["policy"]
-    require(desk.policy, request, "set_policy")
+    require(desk.policy, request, "set_policy", object_type=None)
+    require_coherent(policy)
     body = {"policy": policy, "actor": request["actor"], "recorded_at": desk.sources.now()}
     desk.policy = policy
     result = {
@@ -69,6 +76,50 @@ def put_policy(desk: Desk, request: Mapping[str, Any]) -> Change:
         "scope_id": desk.scope_id,
     }
     return Change([NewEntry("policy", body)], result)
+
+
+def explain_access(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
+    """What a policy decides about an actor and an operation, and by which rule; nothing is
+    done and nothing recorded.
+
+    The policy is the scope's own, or one that is given to be tried out. Where it decides by
+    the type of the object and the request names none, `allowed` is for objects of every
+    type, and `object_types` tells which are and are not.
+    """
+    policy = request.get("policy")
+    if policy is None:
+        policy = show_scope(store, request)["policy"]
+    actor, operation = request["actor"], request["operation"]
+    if "delegation_id" in actor:
+        raise InvalidRequest(
+            "this explains what an actor may do by its own authority",
+            hint="`pamctl delegate list` shows what was delegated, and whether it is in force",
+            pointer="/actor/delegation_id",
+        )
+    asked = {name: request[name] for name in _ASKED if name in request}
+    action = Action(actor["actor_id"], operation, actor_kind=actor["actor_kind"], **asked)
+    decision = decide_access(policy, action)
+    answer = {
+        "actor_id": actor["actor_id"],
+        "allowed": decision.allowed,
+        "operation": operation,
+        "policy_rule_id": decision.rule_id,
+        "scope_id": request["scope_id"],
+        **asked,
+    }
+    sight = decide_sight(policy, action)
+    if "object_type" not in asked and operation in OPERATIONS and sight.by_type:
+        names = sight.by_type
+        answer |= {
+            "allowed": sight.everything,
+            "policy_rule_id": sight.rule_id,
+            "object_types": {
+                "allowed": [name for name in names if names[name]],
+                "refused": [name for name in names if not names[name]],
+                "others": sight.others,
+            },
+        }
+    return answer
 
 
 def show_store(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:

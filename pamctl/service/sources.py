@@ -3,7 +3,7 @@ test, or an evaluation run, can repeat an operation byte for byte."""
 
 from __future__ import annotations
 
-import secrets
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Sources:
     """A clock and a source of randomness."""
 
     clock: Clock = time.time_ns
-    entropy: Entropy = secrets.token_bytes
+    entropy: Entropy = os.urandom
 
     def now(self) -> str:
         """The present, as a timestamp in microseconds."""

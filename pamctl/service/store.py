@@ -13,28 +13,45 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from pamctl.errors import InvalidRequest, ObjectNotFound, ScopeNotFound
-from pamctl.service.arguments import (
-    CreateArguments,
-    DeleteArguments,
-    HistoryArguments,
-    LogArguments,
-    PolicyArguments,
-    QueryArguments,
-    ReadArguments,
-    ScopeArguments,
-    TransitionArguments,
-    UpdateArguments,
-)
-from pamctl.service.group import Group
+from pamctl.service.looking import look
 from pamctl.service.open_scope import OpenScope
 from pamctl.service.operations import CHANGES, OTHERS
 from pamctl.service.scopes import OWNER, index_state, make_scope
 from pamctl.service.sources import Clock, Entropy, Sources
 from pamctl.store.directory import StoreDirectory
 from pamctl.store.layout import FORMAT, FORMAT_VERSION, StoreLayout
+
+if TYPE_CHECKING:
+    from pamctl.service.arguments import (
+        CreateArguments,
+        DeleteArguments,
+        ExpireArguments,
+        HistoryArguments,
+        LogArguments,
+        PolicyArguments,
+        PolicyTestArguments,
+        PromoteArguments,
+        QueryArguments,
+        ReadArguments,
+        RedactArguments,
+        RelateArguments,
+        ScopeArguments,
+        SubscribeArguments,
+        TransitionArguments,
+        UpdateArguments,
+    )
+    from pamctl.service.delegations import Delegations
+    from pamctl.service.desk import Desk
+    from pamctl.service.embeddings import Embeddings
+    from pamctl.service.evaluation import Evaluation
+    from pamctl.service.group import Group
+    from pamctl.service.snapshots import Snapshots
+    from pamctl.service.spaces import Spaces
+    from pamctl.service.subscriptions import Subscriptions
+    from pamctl.store.watch import Watch
 
 DEFAULT_SCOPE = "workspace:default"
 Json = dict[str, Any]
@@ -83,12 +100,14 @@ class Store:
     number of processes may have one.
 
     notices: sentences for the user about what was found and set right on the way.
+    evaluation: the evaluation that all of this is part of; `service.evaluation.enter` sets it.
     """
 
     def __init__(self, directory: StoreDirectory, sources: Sources) -> None:
         self.directory = directory
         self.sources = sources
         self.notices: list[str] = []
+        self.evaluation: Evaluation | None = None
         self._scopes: dict[str, OpenScope] = {}
 
     @property
@@ -133,12 +152,75 @@ class Store:
         """Change one of the four states. PAMSPEC §10.4."""
         return self._write("transition", arguments)
 
+    def relate(self, **arguments: Unpack[RelateArguments]) -> Json:
+        """Link two objects, or update such a link. PAMSPEC §10.5."""
+        return self._write("relate", arguments)
+
+    def promote(self, **arguments: Unpack[PromoteArguments]) -> Json:
+        """Make a lasting memory of working memory. PAMSPEC §10.10."""
+        return self._write("promote", arguments)
+
+    def redact(self, **arguments: Unpack[RedactArguments]) -> Json:
+        """Hide content, all or some of it, and erase it if asked to. PAMSPEC §10.9."""
+        return self._write("redact", arguments)
+
+    def expire(self, **arguments: Unpack[ExpireArguments]) -> Json:
+        """Expire what the scope's retention rules say is due. PAMSPEC §9.6."""
+        return self._look("expire", arguments)
+
     def delete(self, **arguments: Unpack[DeleteArguments]) -> Json:
         """Leave a tombstone. PAMSPEC §10.11."""
         return self._write("delete", arguments)
 
+    def subscribe(self, **arguments: Unpack[SubscribeArguments]) -> Json:
+        """Open a stream of the scope's events. PAMSPEC §10.8."""
+        return self._write("subscribe", arguments)
+
+    @property
+    def subscriptions(self) -> Subscriptions:
+        """What was subscribed to: polled, acknowledged, closed and listed. PAMSPEC §18.3."""
+        from pamctl.service.subscriptions import Subscriptions
+
+        return Subscriptions(self)
+
+    def watch(self, scope_id: str) -> Watch:
+        """Notices whatever any process commits to a scope; see `Watch`."""
+        from pamctl.store.watch import Watch
+
+        return Watch(self.layout.scope(scope_id).ledger)
+
+    @property
+    def delegations(self) -> Delegations:
+        """Authority that actors give to others. PAMSPEC §18.2."""
+        from pamctl.service.delegations import Delegations
+
+        return Delegations(self)
+
+    @property
+    def snapshots(self) -> Snapshots:
+        """Sealed views of a scope. PAMSPEC §12, §18.11."""
+        from pamctl.service.snapshots import Snapshots
+
+        return Snapshots(self)
+
+    @property
+    def spaces(self) -> Spaces:
+        """Embedding Spaces. PAMSPEC §7.8."""
+        from pamctl.service.spaces import Spaces
+
+        return Spaces(self)
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """Vectors of objects. PAMSPEC §7.8."""
+        from pamctl.service.embeddings import Embeddings
+
+        return Embeddings(self)
+
     def group(self, *, atomic: bool = False) -> Group:
         """Several operations that commit together; see `Group`."""
+        from pamctl.service.group import Group
+
         return Group(self, atomic=atomic)
 
     # Reading
@@ -194,6 +276,10 @@ class Store:
         """Put a policy in force."""
         return self._write("scope_policy", arguments)
 
+    def scope_policy_test(self, **arguments: Unpack[PolicyTestArguments]) -> Json:
+        """What a policy says to an actor's wish, without acting on it."""
+        return self._look("scope_policy_test", arguments)
+
     def status(self) -> Json:
         """The store, and each scope's counts, head and index."""
         return self._look("status", {})
@@ -208,16 +294,18 @@ class Store:
         if operation in CHANGES:
             return self._write(operation, arguments)
         if operation in OTHERS:
-            return OTHERS[operation](self, _given(arguments))
+            return look(self, operation, _given(arguments))
         raise InvalidRequest(
             f"there is no operation {operation!r}",
             hint=f"the operations are {', '.join((*CHANGES, *OTHERS))}",
         )
 
-    def rebuild_index(self, *, scope_id: str) -> Json:
-        """Make a scope's index anew from its ledger. PAMSPEC §17.3: no version comes of it."""
-        scope = self.open_scope(scope_id)
-        scope.index.reset()
+    def rebuild_index(self, *, scope_id: str, actor: Mapping[str, Any] = OWNER) -> Json:
+        """Make a scope's index anew from its ledger. No version comes of it (PAMSPEC §17.3),
+        and an `index_rebuilt` event where the scope can be written."""
+        from pamctl.service.rebuild import rebuild
+
+        scope = rebuild(self, scope_id, actor)
         return index_state(scope, scope.refresh().sequence)
 
     # What the operations rest on
@@ -256,7 +344,10 @@ class Store:
     def ensure_scope(
         self, scope_id: str, actor: Mapping[str, Any], *, declared: bool = False
     ) -> None:
-        """Make the scope of a first write, when the store allows it. Raises ScopeNotFound."""
+        """Make the scope of a first write, when the store allows it. Raises ScopeNotFound, and
+        PolicyDenied for one that an evaluation may not write to."""
+        if self.evaluation is not None:
+            self.evaluation.require_inside(scope_id)
         if scope_id in self._scopes:
             return
         try:
@@ -269,17 +360,28 @@ class Store:
                 ) from None
             make_scope(self, {"scope_id": scope_id, "actor": actor})
 
+    @property
+    def asking(self) -> Sources:
+        """Time and randomness of what is worked out at no desk."""
+        return self.sources if self.evaluation is None else self.evaluation.asking()
+
+    def seated(self, desk: Desk) -> Desk:
+        """A desk, with the time and the randomness of the evaluation that is going on."""
+        if self.evaluation is not None:
+            self.evaluation.seat(desk)
+        return desk
+
     def _write(self, operation: str, arguments: Mapping[str, Any]) -> Json:
         with self.group() as group:
             result: Json = group.perform(operation, _given(arguments))
         return result
 
     def _look(self, operation: str, arguments: Mapping[str, Any]) -> Json:
-        result: Json = OTHERS[operation](self, _given(arguments))
+        result: Json = look(self, operation, _given(arguments))
         return result
 
 
-_MAY_BE_NULL = ("canonical_content", "merge_patch")
+_MAY_BE_NULL = ("canonical_content", "target_canonical_content", "merge_patch")
 
 
 def _given(arguments: Mapping[str, Any]) -> Json:

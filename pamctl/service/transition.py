@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pamctl.errors import RetentionRestriction
-from pamctl.rules.authorization import DEFAULT_POLICY_BASIS
+from pamctl.model.documents import check
+from pamctl.rules.redaction import mask_leaves
 from pamctl.rules.retention import require_no_hold
 from pamctl.rules.transitions import TransitionDecision, decide_transition
-from pamctl.service.authority import require
-from pamctl.service.desk import Change, Desk
-from pamctl.service.envelopes import TOMBSTONE, next_version, withhold_leaves
+from pamctl.service.authority import governed_type, require, require_not_ruled_out
+from pamctl.service.delete import bury
+from pamctl.service.desk import Change, Desk, policy_basis
+from pamctl.service.envelopes import TOMBSTONE, next_version
+from pamctl.service.restore import restored
+from pamctl.service.visibility import addressed
 
 _HIDING = ("partially_redacted", "redacted", "deleted")
+_SAME_AS = {"partially_redacted": "redact", "redacted": "redact", "deleted": "delete"}
+"""Operations to the same effect. A rule that refuses one refuses its effect."""
 
 
 def transition(desk: Desk, request: Mapping[str, Any]) -> Change:
@@ -25,8 +30,9 @@ def transition(desk: Desk, request: Mapping[str, Any]) -> Change:
     dimension, target = request["dimension"], request["target_state"]
     asked = {"dimension": dimension, "target_state": target}
     require(desk.policy, request, "transition", **asked)
-    current = desk.expect(request["object_id"], request["expected_version_id"])
-    require(desk.policy, request, "transition", object_type=current["object_type"], **asked)
+    current = addressed(desk, request, "transition", **asked)
+    if dimension == "availability" and target in _SAME_AS:
+        require_not_ruled_out(desk.policy, request, _SAME_AS[target], governed_type(current))
     source = current[f"{dimension}_state"]
     decision = decide_transition(
         dimension,
@@ -39,59 +45,29 @@ def transition(desk: Desk, request: Mapping[str, Any]) -> Change:
     )
     envelope = next_version(current, request, desk.sources.now(), desk.sources)
     envelope[f"{dimension}_state"] = target
-    event_type = f"{dimension}_transitioned"
+    payload = _payload(desk, request, source, target, decision)
     if dimension == "availability":
         if target in _HIDING:
             require_no_hold(current["retention_state"], "hide the content of")
         if target == "deleted":
-            envelope, event_type = tombstone(envelope), "object_deleted"
+            return bury(desk, request, envelope, payload)
+        if target == "redacted":
+            envelope.pop("quality_signals", None)
+            envelope["canonical_content"] = dict(TOMBSTONE)
+        elif target == "partially_redacted":
+            envelope["canonical_content"] = mask_leaves(current["canonical_content"])
         else:
-            envelope["canonical_content"] = _content_when(desk, current, target)
-    payload = _payload(desk, request, source, target, decision)
-    return desk.commit_version(envelope, event_type, request, payload)
+            envelope.update(restored(desk, current))
+            _require_typed(envelope)
+    return desk.commit_version(envelope, f"{dimension}_transitioned", request, payload)
 
 
-def policy_basis(desk: Desk, request: Mapping[str, Any]) -> str:
-    """The basis that the caller states, or else the one that the scope's policy names."""
-    default = desk.policy.get("default_policy_basis", DEFAULT_POLICY_BASIS)
-    return str(request.get("policy_basis", default))
-
-
-def tombstone(envelope: Mapping[str, Any]) -> dict[str, Any]:
-    """The terminal version of an object: who it was, never what it held (PAMSPEC §9.6)."""
-    kept = {
-        name: member
-        for name, member in envelope.items()
-        if name not in ("quality_signals", "relationship_refs")
-    }
-    kept["canonical_content"] = dict(TOMBSTONE)
-    kept["availability_state"] = "deleted"
-    return kept
-
-
-def _content_when(desk: Desk, current: Mapping[str, Any], target: str) -> Any:
-    if target == "redacted":
-        return dict(TOMBSTONE)
-    if target == "partially_redacted":
-        return withhold_leaves(current["canonical_content"])
-    return _restored_content(desk, current["object_id"])
-
-
-def _restored_content(desk: Desk, object_id: str) -> Any:
-    """The content that the object had when it was last available."""
-    staged = [
-        version
-        for version in desk.staged_versions.values()
-        if version.get("object_id") == object_id and version["availability_state"] == "available"
-    ]
-    if staged:
-        return staged[-1]["canonical_content"]
-    for row in reversed(desk.scope.index.history(object_id)):
-        if row.availability_state == "available" and not row.erased:
-            return desk.scope.envelope(row)["canonical_content"]
-    raise RetentionRestriction(
-        f"no content of {object_id} is left that could be restored", object_id=object_id
-    )
+def _require_typed(envelope: Mapping[str, Any]) -> None:
+    """Raises InvalidObject for content that is no longer what its type demands: what was
+    updated while part of it was hidden."""
+    content = {name: envelope.get(name) for name in ("object_type", "canonical_content")}
+    if content["object_type"] is not None:
+        check("typed-content", content)
 
 
 def _payload(

@@ -10,8 +10,7 @@ from pamctl.errors import InvalidRequest, ObjectRedacted, RetentionRestriction
 from pamctl.model.documents import check
 from pamctl.model.envelopes import semantic_checks
 from pamctl.service.authority import require
-from pamctl.service.create import require_bounded
-from pamctl.service.desk import Change, Desk
+from pamctl.service.desk import Change, Desk, identifying
 from pamctl.service.envelopes import TEMPORAL_ASSERTIONS, assert_times, next_version
 
 _CONTENT = ("canonical_content", "json_patch", "merge_patch")
@@ -30,14 +29,14 @@ def update(desk: Desk, request: Mapping[str, Any]) -> Change:
     require(desk.policy, request, "update")
     current = desk.expect(request["object_id"], request["expected_version_id"])
     require(desk.policy, request, "update", object_type=current["object_type"])
-    _require_changeable(current)
+    require_changeable(current)
     envelope = next_version(current, request, desk.sources.now(), desk.sources)
     if ways:
-        content = _new_content(current["canonical_content"], request)
-        check(
-            "typed-content", {"object_type": envelope["object_type"], "canonical_content": content}
-        )
-        envelope["canonical_content"] = require_bounded(content)
+        envelope["canonical_content"] = _new_content(current["canonical_content"], request)
+        # While a part is redacted, markers stand where the type may demand something else.
+        if envelope["availability_state"] == "available":
+            names = ("object_type", "canonical_content")
+            check("typed-content", {name: envelope[name] for name in names})
     for member in _METADATA:
         if member in request:
             envelope[member] = request[member]
@@ -50,17 +49,20 @@ def update(desk: Desk, request: Mapping[str, Any]) -> Change:
     )
 
 
-def _require_changeable(current: Mapping[str, Any]) -> None:
+def require_changeable(current: Mapping[str, Any]) -> None:
+    """Raises ObjectRedacted or RetentionRestriction for what has no content to change, and
+    for what is about to go."""
+    member = identifying(current)
     if current["availability_state"] == "redacted":
         raise ObjectRedacted(
-            f"{current['object_id']} is redacted; there is no content to update",
-            object_id=current["object_id"],
+            f"{current[member]} is redacted; there is no content to update",
+            **{member: current[member]},
         )
     if current["retention_state"] == "pending_deletion":
         raise RetentionRestriction(
-            f"{current['object_id']} is pending deletion",
+            f"{current[member]} is pending deletion",
             hint="retain it first: pamctl transition OBJECT retention retained …",
-            object_id=current["object_id"],
+            **{member: current[member]},
         )
 
 
@@ -97,8 +99,13 @@ def apply_json_patch(content: Any, patch: Sequence[Mapping[str, Any]]) -> Any:
             else:
                 content = jsonpatch.apply_patch(content, [dict(operation)], in_place=True)
         except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException) as cause:
+            # The libraries quote the content that the patch is applied to, which whoever may
+            # update it need not be allowed to read.
+            at = operation.get("from", operation.get("path"))
             raise InvalidRequest(
-                f"operation {number} of the patch cannot be applied: {cause}", pointer=pointer
+                f"operation {number} of the patch cannot be applied: nothing that allows it "
+                f"stands at {at!r}",
+                pointer=pointer,
             ) from cause
     return content
 

@@ -27,6 +27,7 @@ from pamctl.store import files, recovery
 from pamctl.store.erasure import Erasing, rewrite_packs
 from pamctl.store.layout import ScopeLayout
 from pamctl.store.lock import exclusive
+from pamctl.store.plain_files import require_own_folder
 from pamctl.store.records import Entry, Position, StoredVersion, Transaction
 from pamctl.store.versions import remainder, version_bytes
 
@@ -104,8 +105,11 @@ class ScopeWriter:
 
     def _ensure_folders(self) -> None:
         """Folders that are empty do not survive git; a clone gets them back here."""
+        folders = (self._layout.versions, self._layout.packs, self._layout.staging)
+        for folder in folders:
+            require_own_folder(folder)
         if not self._layout.staging.is_dir():
-            for folder in (self._layout.versions, self._layout.packs, self._layout.staging):
+            for folder in folders:
                 files.ensure_directory(folder)
 
     def commit(self, base: Position, transactions: Sequence[NewTransaction]) -> list[Transaction]:

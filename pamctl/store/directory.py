@@ -23,6 +23,7 @@ from pamctl.store import files
 from pamctl.store.commit import NewTransaction, first_ledger
 from pamctl.store.layout import FORMAT, FORMAT_VERSION, STORE_FOLDER, ScopeLayout, StoreLayout
 from pamctl.store.lock import exclusive
+from pamctl.store.plain_files import open_plain, require_own_folder
 
 # No line endings are changed, and no file is merged line by line: two ledgers that grew apart
 # would become one with conflict markers in it, and that is none.
@@ -70,6 +71,8 @@ class StoreDirectory:
             )
         if not isinstance(config.get("store_id"), str):
             raise StoreDamaged(f"{layout.store_file} names no store_id")
+        for folder in layout.folders:
+            require_own_folder(folder)
         return cls(layout, config)
 
     @classmethod
@@ -81,10 +84,13 @@ class StoreDirectory:
         """
         layout = StoreLayout(root)
         if not layout.store_file.exists():
-            root.parent.mkdir(parents=True, exist_ok=True)
-            for folder in (root, layout.scopes, layout.keys, layout.projections, layout.index):
+            for folder in reversed([p for p in root.parents if not p.exists()]):
                 files.ensure_directory(folder)
-            os.chmod(layout.keys, 0o700)
+            if not root.is_dir():
+                files.ensure_directory(root)
+            files.ensure_directory(layout.keys, mode=0o700)
+            for folder in (layout.scopes, layout.projections, layout.index):
+                files.ensure_directory(folder)
             files.replace_whole(root / ".gitattributes", _GITATTRIBUTES)
             files.replace_whole(root / ".gitignore", _GITIGNORE)
             # Another process may make it in this moment; then its store is the one.
@@ -105,7 +111,8 @@ class StoreDirectory:
     def scope(self, scope_id: str) -> ScopeLayout:
         """The layout of a scope that exists. Raises ScopeNotFound."""
         layout = self.layout.scope(scope_id)
-        if not layout.scope_file.is_file():
+        require_own_folder(layout.root)
+        if not layout.scope_file.exists():
             raise ScopeNotFound(f"there is no scope {scope_id}")
         document = self._scope_document(layout)
         if document.get("scope_id") != scope_id:
@@ -161,7 +168,7 @@ class StoreDirectory:
 
 
 def _read(path: Path) -> bytes:
-    with open(path, "rb") as file:
+    with os.fdopen(open_plain(path), "rb") as file:
         return file.read(DOCUMENT_BYTES_MAX + 1)
 
 

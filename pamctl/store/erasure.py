@@ -8,15 +8,18 @@ died had begun.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from pamctl.encoding.canonical import canonical
 from pamctl.encoding.digests import sha256_digest, sha256_hex
+from pamctl.errors import StoreDamaged
 from pamctl.limits import DOCUMENT_BYTES_MAX
 from pamctl.store import files
 from pamctl.store.layout import ScopeLayout
 from pamctl.store.leftovers import Traces
+from pamctl.store.plain_files import open_plain
 from pamctl.store.records import StoredVersion
 from pamctl.store.versions import Versions, remainder
 
@@ -57,7 +60,7 @@ def rewrite_packs(layout: ScopeLayout, erasures: Mapping[str, Erasing]) -> list[
     bodies = []
     for old in affected:
         lines = []
-        with open(layout.pack_file(old), "rb") as pack:
+        with os.fdopen(open_plain(layout.pack_file(old)), "rb") as pack:
             while line := pack.readline(DOCUMENT_BYTES_MAX + 1):
                 data = line.removesuffix(b"\n")
                 erasing = erasures.get(sha256_digest(data))
@@ -89,7 +92,10 @@ def unfinished(
             traces.learn(path.read_bytes())
             addresses.append(address)
     for name, successor in replaced.items():
-        with contextlib.suppress(FileNotFoundError), open(layout.pack_file(name), "rb") as pack:
+        with (
+            contextlib.suppress(FileNotFoundError, StoreDamaged),
+            os.fdopen(open_plain(layout.pack_file(name)), "rb") as pack,
+        ):
             while line := pack.readline(DOCUMENT_BYTES_MAX + 1):
                 data = line.removesuffix(b"\n")
                 if sha256_digest(data) in erased:

@@ -18,7 +18,10 @@ from shutil import rmtree
 from typing import TypeVar
 
 from pamctl.errors import PamError, ServiceUnavailable
+from pamctl.store.plain_files import require_own_folder, require_sole_name
 
+# A pipe that stands for a file is refused, not waited for.
+_IN_PLACE = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _serial = count()
 _Made = TypeVar("_Made")
 
@@ -65,8 +68,9 @@ def append_durably(path: Path, data: bytes, at: int) -> None:
     makes it the file's only writer.
     """
     with _explained(path):
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(path, _IN_PLACE | os.O_APPEND)
         try:
+            require_sole_name(descriptor, path)
             if os.fstat(descriptor).st_size != at:
                 raise ServiceUnavailable(
                     f"{path} was changed while its lock was held here; nothing was written",
@@ -86,24 +90,28 @@ def append_durably(path: Path, data: bytes, at: int) -> None:
 def cut_durably(path: Path, at: int) -> None:
     """Shorten a file to its first `at` bytes. When this returns, that is durable."""
     with _explained(path):
-        descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(path, _IN_PLACE)
         try:
+            require_sole_name(descriptor, path)
             os.ftruncate(descriptor, at)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
 
 
-def ensure_directory(path: Path) -> None:
+def ensure_directory(path: Path, *, mode: int = 0o777) -> None:
     """Make a directory unless it is there. When this returns, its name is durable.
+
+    mode: of a new one, before the umask has its say.
 
     A directory that is there and empty may be the work of a process that died before its
     name was durable, so its parent is synced again; one that holds anything was synced by
     whoever put the first thing in.
     """
     try:
-        os.mkdir(path)
+        os.mkdir(path, mode)
     except FileExistsError:
+        require_own_folder(path)
         with _explained(path), os.scandir(path) as entries:
             if next(entries, None) is not None:
                 return
@@ -130,10 +138,9 @@ def publish_directory(
                 target = building / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 _write_new(_open_new(target, 0o644), data)
-            for folder in {
-                building,
-                *(target for target in building.rglob("*") if target.is_dir()),
-            }:
+            inside = [target for target in building.rglob("*") if target.is_dir()]
+            # From the inside out, so that no name is durable before what it stands for.
+            for folder in (*sorted(inside, reverse=True), building):
                 sync_directory(folder)
             try:
                 os.rename(building, path)

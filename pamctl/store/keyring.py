@@ -22,6 +22,7 @@ from pamctl.encoding.canonical import canonical
 from pamctl.encoding.strict_json import parse
 from pamctl.errors import InvalidRequest, ObjectNotFound, PamError, StoreDamaged
 from pamctl.store import files
+from pamctl.store.plain_files import open_plain
 
 Role = Literal["adapter", "author"]
 KeyStatus = Literal["active", "revoked", "compromised"]
@@ -89,7 +90,7 @@ class Keyring:
         }
         if actor_id is not None:
             record["actor_id"] = actor_id
-        files.ensure_directory(self._directory)
+        files.ensure_directory(self._directory, mode=0o700)
         if self._record_path(name).exists():
             raise _taken(name)
         try:
@@ -97,7 +98,7 @@ class Keyring:
             files.create_new(path, key.pem(), mode=0o600)
             files.create_new(self._record_path(name), _text(record))
         except FileExistsError:
-            raise _taken(name) from None
+            raise self._taken_by_file(name) from None
         return record
 
     def private(self, name: str) -> PrivateKey:
@@ -111,9 +112,10 @@ class Keyring:
             data = _read_private(path)
         except FileNotFoundError:
             raise self._no_such_key(name) from None
-        except OSError as cause:
+        except (OSError, StoreDamaged) as cause:
+            reason = cause.strerror if isinstance(cause, OSError) else "it is no regular file"
             raise InvalidRequest(
-                f"the private key {path} cannot be read: {cause.strerror}",
+                f"the private key {path} cannot be read: {reason}",
                 hint="it must be a file of yours, not a link",
             ) from cause
         key = PrivateKey.from_pem(data)
@@ -179,7 +181,7 @@ class Keyring:
             record["actor_id"] = actor_id
         if adapter_id is not None:
             record["adapter_id"] = adapter_id
-        files.ensure_directory(self._directory)
+        files.ensure_directory(self._directory, mode=0o700)
         files.ensure_directory(self._trusted)
         files.replace_whole(path, _text(record))
         return record
@@ -205,6 +207,17 @@ class Keyring:
 
     def _record_path(self, name: str) -> Path:
         return self._directory / f"{name}.json"
+
+    def _taken_by_file(self, name: str) -> InvalidRequest:
+        """A private key without its record was left by a process that died, or put there by
+        somebody; it is never taken up, since nobody can tell who knows it."""
+        if self._record_path(name).exists():
+            return _taken(name)
+        path = self._private_path(name)
+        return InvalidRequest(
+            f"the key name {name} is taken by {path}, which has no public record",
+            hint="its making was interrupted; remove that file, or choose another name",
+        )
 
     def _no_such_key(self, name: str) -> ObjectNotFound:
         names = ", ".join(self.own())
@@ -236,7 +249,7 @@ def _text(record: KeyRecord) -> bytes:
 
 def _read_private(path: Path) -> bytes:
     """The bytes of a private key file that nobody else can read, judged on what was opened."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    descriptor = open_plain(path)
     try:
         mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
         if mode & 0o077:
@@ -268,7 +281,7 @@ def _load_all(folder: Path) -> dict[str, KeyRecord]:
 def _load(path: Path) -> KeyRecord | None:
     """The record in a file, whose key id must be its key's; None where there is no file."""
     try:
-        with open(path, "rb") as file:
+        with os.fdopen(open_plain(path), "rb") as file:
             data = file.read(_RECORD_BYTES_MAX + 1)
     except FileNotFoundError:
         return None

@@ -53,6 +53,10 @@ class StoreLayout:
     def quarantine(self) -> Path:
         return self.root / "quarantine"
 
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        return (self.scopes, self.keys, self.projections, self.index, self.quarantine)
+
     def scope(self, scope_id: str) -> ScopeLayout:
         """Where the scope is, or would be."""
         folder = scope_folder(scope_id)
@@ -87,6 +91,11 @@ class ScopeLayout:
     @property
     def subscriptions(self) -> Path:
         return self.root / "subscriptions"
+
+    @property
+    def embeddings(self) -> Path:
+        """Vectors, by Embedding Space; derived."""
+        return self.root / "embeddings"
 
     @property
     def staging(self) -> Path:

@@ -18,6 +18,7 @@ from pamctl.encoding.digests import is_sha256_digest, sha256_hex
 from pamctl.errors import InvalidObject, StoreDamaged
 from pamctl.limits import DOCUMENT_BYTES_MAX
 from pamctl.store.layout import ScopeLayout, is_pack_name
+from pamctl.store.plain_files import open_plain, plain_size
 from pamctl.store.records import START, Entry, Position, StoredVersion, Transaction
 from pamctl.store.versions import Versions
 
@@ -35,7 +36,7 @@ class Ledger:
     def size(self) -> int:
         """Bytes of the ledger now. Raises StoreDamaged when it is gone."""
         try:
-            return os.stat(self._path).st_size
+            return plain_size(self._path)
         except FileNotFoundError:
             raise StoreDamaged(f"the ledger {self._path} is missing") from None
 
@@ -110,7 +111,7 @@ class Ledger:
         A line comes from one read: half of a torn line and half of the line that took its
         place could make up a third that was never written.
         """
-        descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = open_plain(self._path)
         wanted = _READ_BYTES
         try:
             while data := os.pread(descriptor, wanted, offset):
@@ -171,7 +172,7 @@ class Ledger:
     def _read(self, offset: int, length: int) -> bytes:
         if length > DOCUMENT_BYTES_MAX:
             raise self._damaged(offset, "is longer than limits.DOCUMENT_BYTES_MAX")
-        descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = open_plain(self._path)
         try:
             return os.pread(descriptor, length, offset)
         finally:

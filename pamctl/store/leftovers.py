@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pamctl.encoding.canonical import canonical
-from pamctl.encoding.digests import sha256_digest
+from pamctl.encoding.digests import sha256_digest, sha256_hex
 from pamctl.errors import InvalidObject
 from pamctl.store import files
 from pamctl.store.layout import ScopeLayout, pack_name
@@ -88,11 +88,13 @@ def erase_from_leftovers(
     for path in list(_files(layout.packs)):
         name = pack_name(path.name)
         if name is not None and name not in announced:
-            count += _empty_orphaned_pack(path, quarantine, traces, committed)
+            count += _erase_from_orphaned_pack(layout, name, traces, committed)
     in_quarantine = sum(_erase_lines(path, traces, committed) for path in list(_files(quarantine)))
     notices = []
     if count:
-        notices.append(f"{count} versions that were never committed held what was erased; gone")
+        notices.append(
+            f"{count} versions that were never committed held what was erased, and are gone too"
+        )
     if in_quarantine:
         notices.append(
             f"{in_quarantine} versions or parts of some that were set aside in {quarantine} held "
@@ -101,24 +103,26 @@ def erase_from_leftovers(
     return notices
 
 
-def _empty_orphaned_pack(
-    path: Path, quarantine: Path, traces: Traces, committed: Mapping[str, bool]
+def _erase_from_orphaned_pack(
+    layout: ScopeLayout, name: str, traces: Traces, committed: Mapping[str, bool]
 ) -> int:
-    """Take an orphaned pack that holds something erased away; what else it alone holds goes
-    to quarantine. How many lines were erased."""
+    """Write an orphaned pack anew, without what was erased, and without stubs of an erasure
+    that never came to its commit. How many versions were erased.
+
+    The rest stays a pack: a version that was committed may, after damage, stand nowhere else.
+    """
+    path = layout.pack_file(name)
     lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
-    kept = [line for line in lines if not _is_erased(line, traces, committed)]
+    rest = [line for line in lines if not _is_erased(line, traces, committed)]
+    kept = [line for line in rest if parsed_version(line)[1] is None]
     if len(kept) == len(lines):
         return 0
-    # Stubs, and copies of versions that stand elsewhere: what an erasure wrote that never
-    # came to its commit.
-    alone = [line for line in kept if _address(line) not in committed]
-    if alone:
-        files.ensure_directory(quarantine.parent)
-        files.ensure_directory(quarantine)
-        files.replace_whole(quarantine / f"pack-{path.name}", b"\n".join(alone) + b"\n")
+    if kept:
+        data = b"\n".join(kept) + b"\n"
+        anew = layout.pack_file(sha256_hex(data))
+        files.create_idempotent(anew, data, staging=layout.staging)
     files.remove_durably([path])
-    return len(lines) - len(kept)
+    return len(lines) - len(rest)
 
 
 def _erase_lines(path: Path, traces: Traces, committed: Mapping[str, bool]) -> int:
@@ -140,7 +144,7 @@ def _is_erased(line: bytes, traces: Traces, committed: Mapping[str, bool]) -> bo
 
 def _version_files(layout: ScopeLayout) -> Iterator[tuple[str, Path]]:
     """Version files with the addresses that their names say; stubs are none."""
-    for folder in sorted(os.listdir(layout.versions)):
+    for folder in sorted(os.listdir(layout.versions)) if layout.versions.is_dir() else ():
         for path in _files(layout.versions / folder):
             digits = folder + path.name.removesuffix(".json")
             address = f"sha256:{digits}"
@@ -157,11 +161,6 @@ def _files(folder: Path) -> Iterator[Path]:
             yield from _files(Path(entry.path))
         elif entry.is_file(follow_symlinks=False):
             yield Path(entry.path)
-
-
-def _address(line: bytes) -> str:
-    """The address of a version, or the one that a stub stands for."""
-    return parsed_version(line)[1] or sha256_digest(line)
 
 
 def _names(envelope: Mapping[str, Any]) -> set[str]:

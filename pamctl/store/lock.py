@@ -3,6 +3,11 @@
 The kernel holds the lock (`flock`), so it ends with the process that took it: a lock file
 that is left behind means nothing, and nobody ever has to remove one. What the file says is
 only for the message to those who waited in vain.
+
+The kernel gives no turns: whoever lets go and asks again at once would nearly always be
+faster than those who look every few milliseconds. So whoever asks first gets in line by
+locking the folder that the file is in, and the one who has that is next. It is a courtesy,
+of which nothing but fairness depends, and it ends after a second.
 """
 
 from __future__ import annotations
@@ -18,7 +23,8 @@ from pathlib import Path
 from pamctl.errors import ServiceUnavailable
 from pamctl.limits import LOCK_WAIT_SEC
 
-_PAUSE_MIN_SEC, _PAUSE_MAX_SEC = 0.0005, 0.008
+_PAUSE_MIN_SEC, _PAUSE_MAX_SEC = 0.0005, 0.002
+_TURN_WAIT_SEC = 1.0
 _HOLDER_BYTES = 20
 
 
@@ -31,7 +37,8 @@ def exclusive(path: Path, *, wait_sec: float = LOCK_WAIT_SEC) -> Iterator[None]:
     """
     descriptor = _open(path)
     try:
-        _acquire(descriptor, path, wait_sec)
+        with _turn(path.parent, min(wait_sec, _TURN_WAIT_SEC)):
+            _acquire(descriptor, path, wait_sec)
         with contextlib.suppress(OSError):  # a full disk does not make the lock less held
             os.pwrite(descriptor, f"{os.getpid():<{_HOLDER_BYTES}}".encode(), 0)
         yield
@@ -51,29 +58,46 @@ def _open(path: Path) -> int:
         ) from cause
 
 
-def _acquire(descriptor: int, path: Path, wait_sec: float) -> None:
+@contextlib.contextmanager
+def _turn(folder: Path, wait_sec: float) -> Iterator[None]:
+    """Be the next to get the lock in a folder, or try it after `wait_sec` seconds all the
+    same: who has the turn may have been stopped, and some file systems lock no folders."""
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(OSError):
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            held.callback(os.close, descriptor)
+            _lock_within(descriptor, wait_sec)
+        yield
+
+
+def _lock_within(descriptor: int, wait_sec: float) -> bool:
+    """Whether the lock was had within `wait_sec` seconds. Raises OSError where there is none."""
     deadline = time.monotonic() + wait_sec
     pause = _PAUSE_MIN_SEC
     while True:
-        try:
+        with contextlib.suppress(BlockingIOError):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            pass
-        except OSError as cause:
-            raise ServiceUnavailable(
-                f"this file system cannot lock {path}: {os.strerror(cause.errno or 0)}",
-                hint="keep the store on a local file system; without locks two writers can fork it",
-                path=str(path),
-            ) from cause
-        else:
-            return
+            return True
         if time.monotonic() > deadline:
-            holder = os.pread(descriptor, _HOLDER_BYTES, 0).decode("ascii", "replace").strip()
-            raise ServiceUnavailable(
-                f"process {holder or 'unknown'} has been writing here for {wait_sec:g} seconds",
-                hint="run the same command again when it is done",
-                path=str(path),
-                holder_pid=holder or None,
-            )
+            return False
         time.sleep(pause)
         pause = min(pause * 2, _PAUSE_MAX_SEC)
+
+
+def _acquire(descriptor: int, path: Path, wait_sec: float) -> None:
+    try:
+        acquired = _lock_within(descriptor, wait_sec)
+    except OSError as cause:
+        raise ServiceUnavailable(
+            f"this file system cannot lock {path}: {os.strerror(cause.errno or 0)}",
+            hint="keep the store on a local file system; without locks two writers can fork it",
+            path=str(path),
+        ) from cause
+    if not acquired:
+        holder = os.pread(descriptor, _HOLDER_BYTES, 0).decode("ascii", "replace").strip()
+        raise ServiceUnavailable(
+            f"process {holder or 'unknown'} has been writing here for {wait_sec:g} seconds",
+            hint="run the same command again when it is done",
+            path=str(path),
+            holder_pid=holder or None,
+        )

@@ -14,6 +14,7 @@ from pamctl.errors import StoreDamaged
 from pamctl.store import files
 from pamctl.store.layout import ScopeLayout
 from pamctl.store.ledger import Ledger
+from pamctl.store.plain_files import open_plain
 from pamctl.store.records import Position
 
 
@@ -24,7 +25,7 @@ def set_aside_torn_tail(layout: ScopeLayout, quarantine: Path, end: Position) ->
     bytes. Returns a sentence for the user, None when there was nothing to do. Raises
     StoreDamaged when `end` is not where the ledger ends.
     """
-    with open(layout.ledger, "rb") as ledger:
+    with os.fdopen(open_plain(layout.ledger), "rb") as ledger:
         length = ledger.seek(0, os.SEEK_END)
         ledger.seek(end.offset)
         tail = ledger.read()
@@ -39,6 +40,14 @@ def set_aside_torn_tail(layout: ScopeLayout, quarantine: Path, end: Position) ->
             path=str(layout.ledger),
             offset=end.offset,
         )
+    if _whole_entries_behind_lost_bytes(tail):
+        raise StoreDamaged(
+            f"{layout.ledger} lost bytes behind byte {end.offset}, and entries stand behind them "
+            "that may have been acknowledged; nothing was changed",
+            hint="run `pamctl fsck` to see what is damaged, `pamctl repair` to go on without it",
+            path=str(layout.ledger),
+            offset=end.offset,
+        )
     folder = _folder(quarantine, layout)
     kept = folder / f"ledger-tail-at-{end.offset}-{sha256_hex(tail)[:12]}.jsonl"
     files.create_idempotent(kept, tail)
@@ -47,6 +56,14 @@ def set_aside_torn_tail(layout: ScopeLayout, quarantine: Path, end: Position) ->
         f"a writer died while it appended to {layout.ledger}; the {len(tail)} bytes that were "
         f"never acknowledged are kept in {kept}"
     )
+
+
+def _whole_entries_behind_lost_bytes(tail: bytes) -> bool:
+    """Whether a line that could be an entry follows zero bytes. A torn append may leave that
+    too, but so does a device that lost a block in the middle: a person decides."""
+    _, zeros, rest = tail.partition(b"\x00")
+    lines = rest.split(b"\n")[1:-1] if zeros else []
+    return any(line.startswith(b'{"body":') and line.endswith(b"}") for line in lines)
 
 
 def set_aside_staged_files(layout: ScopeLayout, quarantine: Path) -> str | None:

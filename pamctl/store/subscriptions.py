@@ -17,7 +17,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pamctl.encoding.canonical import canonical
 from pamctl.encoding.digests import sha256_hex
@@ -31,8 +31,20 @@ from pamctl.store.lock import exclusive
 _DESCRIPTOR, _CURSOR = ".json", ".cursor.json"
 _BYTES_MAX = 1 << 20
 _SEQUENCES = ("delivered_sequence", "acknowledged_sequence")
+_EVENT_ID = "acknowledged_event_id"
 # A store that was made by an older release has a .gitignore that does not know this lock.
 _GITIGNORE = b"/lock\n"
+
+
+class KeptCursor(NamedTuple):
+    """A cursor as it is kept.
+
+    event_id: of the event at its acknowledged sequence, by which a ledger that took the place
+        of another is told from it; None before the first event.
+    """
+
+    cursor: Cursor
+    event_id: str | None
 
 
 class SubscriptionFiles:
@@ -53,15 +65,11 @@ class SubscriptionFiles:
         files.create_new(path, canonical(dict(descriptor)) + b"\n")
 
     def descriptor(self, subscription_id: str) -> dict[str, Any] | None:
-        """What the subscription of an id is; None where there is none. Raises StoreDamaged."""
-        path = self._path(subscription_id, _DESCRIPTOR)
-        found = _document(path)
-        if found is not None and found.get("subscription_id") != subscription_id:
-            raise StoreDamaged(f"{path} is not the subscription that its name says")
-        return found
+        """The descriptor of an id; None where there is none. Raises StoreDamaged."""
+        return _descriptor(self._path(subscription_id, _DESCRIPTOR))
 
     def descriptors(self) -> Iterator[dict[str, Any]]:
-        """All descriptors, in the order of their file names."""
+        """Every descriptor, in the order of the files' names. Raises StoreDamaged."""
         try:
             names = sorted(os.listdir(self._folder))
         except FileNotFoundError:
@@ -69,40 +77,74 @@ class SubscriptionFiles:
         for name in names:
             digits = name.removesuffix(_DESCRIPTOR)
             if len(digits) == 64 and digits != name:
-                found = _document(self._folder / name)
+                found = _descriptor(self._folder / name)
                 if found is not None:
                     yield found
 
-    def cursor(self, subscription_id: str) -> Cursor | None:
+    def cursor(self, subscription_id: str) -> KeptCursor | None:
         """How far a subscription has got; None where it never moved. Raises StoreDamaged."""
         path = self._path(subscription_id, _CURSOR)
         found = _document(path)
         if found is None:
             return None
         delivered, acknowledged = (found.get(name) for name in _SEQUENCES)
-        if type(delivered) is not int or type(acknowledged) is not int:
+        event_id = found.get(_EVENT_ID)
+        if (
+            not isinstance(delivered, int)
+            or not isinstance(acknowledged, int)
+            or not isinstance(event_id, str | None)
+        ):
             raise StoreDamaged(
                 f"{path} is no cursor",
                 hint="delete it to have the subscription's events delivered again from its start",
                 path=str(path),
             )
-        return Cursor(delivered, acknowledged)
+        return KeptCursor(Cursor(delivered, acknowledged), event_id)
 
-    def put_cursor(self, subscription_id: str, cursor: Cursor) -> None:
+    def put_cursor(self, subscription_id: str, kept: KeptCursor) -> None:
         """Move the cursor, under the lock. Durable when this returns."""
-        body = {
+        body: dict[str, Any] = {
             "subscription_id": subscription_id,
-            **dict(zip(_SEQUENCES, cursor, strict=True)),
+            **dict(zip(_SEQUENCES, kept.cursor, strict=True)),
         }
+        if kept.event_id is not None:
+            body[_EVENT_ID] = kept.event_id
         files.replace_whole(self._path(subscription_id, _CURSOR), canonical(body) + b"\n")
 
     def _path(self, subscription_id: str, suffix: str) -> Path:
-        return self._folder / f"{sha256_hex(subscription_id.encode())}{suffix}"
+        return self._folder / _name(subscription_id, suffix)
 
     def _ensure_folder(self) -> None:
         if not self._folder.is_dir():
             files.ensure_directory(self._folder)
             files.replace_whole(self._folder / ".gitignore", _GITIGNORE)
+
+
+def _descriptor(path: Path) -> dict[str, Any] | None:
+    """The descriptor in a file, None where there is no file. Raises StoreDamaged."""
+    found = _document(path)
+    if found is None:
+        return None
+    if not _has_what_counts(found):
+        raise _damaged(path, "describes no subscription")
+    if path.name != _name(str(found.get("subscription_id")), _DESCRIPTOR):
+        raise _damaged(path, "is not the subscription that its name says")
+    return found
+
+
+def _has_what_counts(value: Mapping[str, Any]) -> bool:
+    """Whether a descriptor has what a subscription is judged by."""
+    return (
+        isinstance(value.get("filter"), dict)
+        and isinstance(value.get("delivery", {}), dict)
+        and type(value.get("start_sequence")) is int
+        and isinstance(value.get("actor"), dict)
+        and isinstance(value["actor"].get("actor_id"), str)
+    )
+
+
+def _name(subscription_id: str, suffix: str) -> str:
+    return f"{sha256_hex(subscription_id.encode())}{suffix}"
 
 
 def _document(path: Path) -> dict[str, Any] | None:

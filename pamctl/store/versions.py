@@ -22,6 +22,7 @@ from pamctl.encoding.digests import is_sha256_digest, sha256_digest
 from pamctl.errors import InvalidObject, ObjectRedacted, ServiceUnavailable, StoreDamaged
 from pamctl.limits import DOCUMENT_BYTES_MAX
 from pamctl.store.layout import ScopeLayout, pack_name
+from pamctl.store.plain_files import open_plain
 from pamctl.store.records import StoredVersion
 
 SALT_BYTES = 16
@@ -81,6 +82,14 @@ class Versions:
     def read(self, version: StoredVersion) -> bytes:
         """The exact bytes of a version. Raises VersionErased when only a stub is left, and
         StoreDamaged when the bytes are not what its address says, or are gone."""
+        return self._read(version)[1]
+
+    def locate(self, version: StoredVersion) -> StoredVersion:
+        """A version with its envelope, where it stands now. Raises as `read` does."""
+        place, data = self._read(version)
+        return place._replace(envelope=parsed_version(data)[0])
+
+    def _read(self, version: StoredVersion) -> tuple[StoredVersion, bytes]:
         try:
             data = _slice(self._path(version), version.offset, version.length)
         except FileNotFoundError:
@@ -88,7 +97,7 @@ class Versions:
             found = self._look_again(version)
             if found.erased:
                 raise VersionErased(version.address, found.envelope or {}) from None
-            return self.read(found)
+            return self._read(found)
         if sha256_digest(data) != version.address:
             raise StoreDamaged(
                 f"the bytes of version {version.address} were altered",
@@ -96,7 +105,7 @@ class Versions:
                 address=version.address,
                 path=str(self._path(version)),
             )
-        return data
+        return version, data
 
     def remains(self, version: StoredVersion) -> Mapping[str, Any]:
         """The envelope of an erased version without what was erased.
@@ -104,12 +113,23 @@ class Versions:
         Its stub tells; and where its bytes are still there, because whoever erased it died
         before they were removed, those do. Raises StoreDamaged where neither is left.
         """
-        with contextlib.suppress(FileNotFoundError):
-            data = _slice(self._path(version), version.offset, version.length)
-            envelope, erased = parsed_version(data)
-            if envelope is not None and version.address in (erased, sha256_digest(data)):
-                return remainder(envelope)
-        return remainder(self._look_again(version).envelope or {})
+        found = None
+        if version.pack is None:
+            # Its length may be that of the version or that of the stub.
+            found = self._find_file(version.address)
+        else:
+            with contextlib.suppress(FileNotFoundError):
+                data = _slice(self._path(version), version.offset, version.length)
+                envelope, erased = parsed_version(data)
+                if envelope is not None and version.address in (erased, sha256_digest(data)):
+                    return remainder(envelope)
+        if found is None:
+            found = self._look_again(version)
+        if found.envelope is None and not found.erased:
+            found = self.locate(found)
+        if found.envelope is None:
+            raise _missing(version.address)
+        return remainder(found.envelope)
 
     def find(self, address: str) -> StoredVersion | None:
         """Where a version is, with its envelope; None when it is nowhere.
@@ -151,18 +171,14 @@ class Versions:
             if found is None or _place(found) == _place(version):
                 found = self._search_packs(version.address)
         if found is None or _place(found) == _place(version):
-            raise StoreDamaged(
-                f"the version {version.address} is missing",
-                hint="run `pamctl fsck` to see what is damaged",
-                address=version.address,
-            )
+            raise _missing(version.address)
         return found
 
     def _search_packs(self, address: str) -> StoredVersion | None:
         """The line of a version in whichever pack has it; a stub, where none has the version.
 
-        What else is in that pack is noted without envelopes: the versions that were together
-        in a pack have moved together.
+        What else is in that pack is noted, versions without their envelopes: those that were
+        together in a pack have moved together.
         """
         stub = None
         for _ in range(_LISTINGS_MAX):
@@ -175,7 +191,10 @@ class Versions:
                     continue
                 for found in lines:
                     if found.address == address:
-                        self._moved = {one.address: one._replace(envelope=None) for one in lines}
+                        self._moved = {
+                            one.address: one if one.erased else one._replace(envelope=None)
+                            for one in lines
+                        }
                         if not found.erased:
                             return found
                         stub = found
@@ -204,9 +223,14 @@ class Versions:
                 self._packed[found.address] = found
 
     def _lines(self, name: str) -> Iterator[StoredVersion]:
-        """What stands in a pack. Raises FileNotFoundError."""
-        offset = 0
-        with open(self._layout.pack_file(name), "rb") as pack:
+        """What stands in a pack. Raises FileNotFoundError, also where something that is no
+        file stands in its place."""
+        path, offset = self._layout.pack_file(name), 0
+        try:
+            descriptor = open_plain(path)
+        except StoreDamaged:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from None
+        with os.fdopen(descriptor, "rb") as pack:
             while line := pack.readline(DOCUMENT_BYTES_MAX + 1):
                 data = line.removesuffix(b"\n")
                 envelope, erased = parsed_version(data)
@@ -226,6 +250,14 @@ class Versions:
         except FileNotFoundError:
             return []
         return [name for name in found if name is not None]
+
+
+def _missing(address: str) -> StoreDamaged:
+    return StoreDamaged(
+        f"the version {address} is missing",
+        hint="run `pamctl fsck` to see what is damaged",
+        address=address,
+    )
 
 
 def _place(version: StoredVersion) -> tuple[str | None, int, bool]:

@@ -1,0 +1,77 @@
+"""What an answer of many things may hold for its actor: which objects a query finds, and which
+events a log shows. PAMSPEC §15.2, §15.3, §15.8.
+
+What an actor may not see is not returned, not counted and not ranked: the answer is what it
+would be if that were not there. Only the numbers of a ledger betray that there is more of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pamctl.rules.authorization import Sight
+from pamctl.service.authority import disclosed, disclosed_ids, governed_type
+from pamctl.service.visibility import Visibility
+
+if TYPE_CHECKING:
+    from pamctl.index.structured_query import StructuredQuery
+    from pamctl.service.open_scope import OpenScope
+    from pamctl.service.store import Store
+
+Event = Mapping[str, Any]
+
+
+def narrowed(
+    query: StructuredQuery, sight: Sight | None, object_ids: frozenset[str] | None
+) -> StructuredQuery:
+    """A query over memory objects, kept to those that its actor may be shown."""
+    if object_ids is not None:
+        query = replace(query, object_id=sorted(object_ids))
+    if sight is None:
+        return query
+    if sight.others:
+        unseen = [name for name, seen in sight.by_type.items() if not seen]
+        return replace(query, unseen_types=unseen)
+    asked = sight.by_type if query.object_type is None else query.object_type
+    return replace(query, object_type=[name for name in asked if sight.covers(name)])
+
+
+def shown_events(
+    store: Store, scope: OpenScope, request: Mapping[str, Any], operation: str
+) -> Callable[[Event], bool] | None:
+    """A judge of whether the actor of a request may be shown an event; None for all of them.
+
+    To be asked anew for each look: policies change, and so does what a delegation allows.
+    Raises AccessDenied for an actor who may be shown none.
+    """
+    sight = disclosed(scope.policy(), request, operation)
+    object_ids = disclosed_ids(request)
+    if sight is None and object_ids is None:
+        return None
+    visibility = Visibility.of_store(store, scope, request, operation)
+    decided: dict[str, bool] = {}
+
+    def is_shown(identifier: str) -> bool:
+        if object_ids is not None and identifier not in object_ids:
+            return False
+        row = scope.index.current(identifier)
+        if row is None or (row.family == "relationship" and row.erased):
+            return False
+        if row.family == "relationship" and not visibility.sees_ends(scope.envelope(row)):
+            return False
+        return sight is None or sight.covers(governed_type(row))
+
+    def judge(event: Event) -> bool:
+        named = [event[name] for name in ("object_id", "relationship_id") if name in event]
+        if event["event_type"] == "working_memory_promoted":
+            named.append(event["payload"]["target_object_id"])
+        if not named:
+            return object_ids is None
+        for identifier in named:
+            if identifier not in decided:
+                decided[identifier] = is_shown(identifier)
+        return all(decided[identifier] for identifier in named)
+
+    return judge
