@@ -188,7 +188,8 @@ class _Batch:
         if self._terms.atomic and not operation.grouped:
             raise InvalidRequest(
                 f"{request.operation} cannot be part of an atomic batch",
-                hint="an atomic batch holds create, update, transition and delete",
+                hint="an atomic batch holds "
+                + ", ".join(name for name, entry in OPERATIONS.items() if entry.grouped),
                 pointer="/operation",
             )
         return operation.answer(group, request.arguments)

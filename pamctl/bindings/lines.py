@@ -16,7 +16,7 @@ _MEMBERS = frozenset(("operation", "arguments", "request_id"))
 _CHUNK_BYTES = 1 << 20
 
 PAUSE_SEC = 0.02
-"""Input that pauses for longer than this is not waited for with a lock held."""
+"""Input that pauses for longer than this does not keep what came before it waiting."""
 
 PAUSES_MAX = 50
 """Shorter pauses that are put up with before input counts as slow: a second in all."""
@@ -46,8 +46,8 @@ def read_lines(stream: IO[bytes]) -> Iterator[bytes | None]:
     """The lines of `stream`, without their newlines, as they come.
 
     Before it blocks because the other side is slow it gives None once, so that whoever
-    holds a lock can let go of it. A line beyond limits.DOCUMENT_BYTES_MAX comes cut off,
-    just long enough that `understand` refuses it: no input fills the memory.
+    gathers lines can deal with those that came. A line beyond limits.DOCUMENT_BYTES_MAX
+    comes cut off, just long enough that `understand` refuses it: no input fills the memory.
     """
     begun = b""
     pauses = 0

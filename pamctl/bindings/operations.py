@@ -83,6 +83,31 @@ def _checked(name: str) -> Callable[[Performer, Arguments], Any]:
     return answer
 
 
+def _delegation(name: str) -> Callable[[Performer, Arguments], Any]:
+    """An operation over a delegation, which is what it answers."""
+
+    def answer(performer: Performer, arguments: Arguments) -> Any:
+        return performer.perform(name, arguments)["envelope"]
+
+    return answer
+
+
+def _redact(performer: Performer, arguments: Arguments) -> Any:
+    """A redaction. PAMSPEC calls what is redacted its target and leaves the form to the
+    implementation: `redaction_target` may hold the `paths`, or be empty for the whole."""
+    if "redaction_target" not in arguments:
+        return performer.perform("redact", arguments)
+    target = arguments["redaction_target"]
+    if not isinstance(target, dict) or target.keys() - {"paths"} or "paths" in arguments:
+        raise InvalidRequest(
+            "/redaction_target is an object that holds the paths to redact, or nothing",
+            hint='such as {"paths": ["/name"]}; {} is the whole content',
+            pointer="/redaction_target",
+        )
+    rest = {name: value for name, value in arguments.items() if name != "redaction_target"}
+    return performer.perform("redact", {**rest, **target})
+
+
 def _query(performer: Performer, arguments: Arguments) -> Any:
     """Flat arguments answer a list of envelopes; a query document answers the whole page."""
     if is_query_document(arguments):
@@ -110,14 +135,42 @@ OPERATIONS: Mapping[str, Operation] = {
     "read": Operation(_checked("read")),
     "update": Operation(_grouped("update"), grouped=True),
     "transition": Operation(_grouped("transition"), grouped=True),
+    "relate": Operation(_grouped("relate"), grouped=True),
+    "promote": Operation(_grouped("promote"), grouped=True),
+    "redact": Operation(_redact, grouped=True),
     "delete": Operation(_grouped("delete"), grouped=True),
     "query": Operation(_query),
     "inspect_history": Operation(_inspect_history),
     "history": Operation(_history),
     "log": Operation(_checked("log")),
+    "subscribe": Operation(_grouped("subscribe"), grouped=True),
+    "unsubscribe": Operation(_checked("close_subscription"), scoped=False, acting=False),
+    "poll_subscription": Operation(_checked("poll_subscription"), scoped=False, acting=False),
+    "acknowledge_subscription": Operation(
+        _checked("acknowledge_subscription"), scoped=False, acting=False
+    ),
+    "close_subscription": Operation(_checked("close_subscription"), scoped=False, acting=False),
+    "list_subscriptions": Operation(_checked("list_subscriptions")),
+    "grant_delegation": Operation(_delegation("grant_delegation"), acting=False),
+    "check_delegation": Operation(_delegation("check_delegation"), acting=False),
+    "revoke_delegation": Operation(_delegation("revoke_delegation")),
+    "list_delegations": Operation(_checked("list_delegations")),
+    "expire": Operation(_checked("expire")),
+    "snapshot_create": Operation(_grouped("snapshot_create"), grouped=True),
+    "snapshot_list": Operation(_checked("snapshot_list")),
+    "snapshot_show": Operation(_checked("snapshot_show")),
+    "snapshot_diff": Operation(_checked("snapshot_diff")),
+    "space_add": Operation(_grouped("space_add"), grouped=True),
+    "space_list": Operation(_checked("space_list")),
+    "space_show": Operation(_checked("space_show")),
+    "embedding_put": Operation(_checked("embedding_put")),
+    "embedding_delete": Operation(_checked("embedding_delete")),
+    "embedding_status": Operation(_checked("embedding_status")),
+    "embedding_export": Operation(_checked("embedding_export")),
     "scope_create": Operation(_checked("scope_create")),
     "scope_list": Operation(_checked("scope_list"), scoped=False, acting=False),
     "scope_show": Operation(_checked("scope_show"), acting=False),
     "scope_policy": Operation(_checked("scope_policy")),
+    "scope_policy_test": Operation(_checked("scope_policy_test")),
     "status": Operation(_checked("status"), scoped=False, acting=False),
 }

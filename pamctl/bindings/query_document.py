@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pamctl.errors import EmbeddingSpaceMismatch, InvalidRequest, SnapshotNotFound
+from pamctl.errors import EmbeddingSpaceMismatch
 
 # Nothing is scored by similarity in a structured query, so a score cannot break its ties.
 _SCORES = ("semantic_score",)
@@ -19,8 +19,8 @@ def is_query_document(arguments: Mapping[str, Any]) -> bool:
 def query_arguments(document: Mapping[str, Any]) -> dict[str, Any]:
     """The flat arguments that ask for what `document` asks for.
 
-    Raises InvalidRequest for what is no query document, EmbeddingSpaceMismatch for a
-    similarity query and SnapshotNotFound for a snapshot that the scope does not have.
+    Raises InvalidRequest for what is no query document, and EmbeddingSpaceMismatch for a
+    similarity query.
     """
     from pamctl.model.documents import check
 
@@ -28,7 +28,7 @@ def query_arguments(document: Mapping[str, Any]) -> dict[str, Any]:
     query = document["query"]
     _refuse_absent(document, query)
     arguments = {**query.get("filters", {}), **document["pagination"]}
-    for name in ("scope_id", "operation_id", "actor"):
+    for name in ("scope_id", "operation_id", "actor", "snapshot_id"):
         if name in document:
             arguments[name] = document[name]
     if "text" in query:
@@ -46,13 +46,6 @@ def _refuse_absent(document: Mapping[str, Any], query: Mapping[str, Any]) -> Non
     if query["kind"] in ("semantic", "hybrid"):
         space = document["embedding_space_id"]
         raise EmbeddingSpaceMismatch(f"the scope has no Embedding Space {space}")
-    if "snapshot_id" in document:
-        raise SnapshotNotFound(f"the scope has no snapshot {document['snapshot_id']}")
-    if "relationship_type" in query.get("filters", {}):
-        raise InvalidRequest(
-            "objects cannot be filtered by relationship",
-            pointer="/query/filters/relationship_type",
-        )
 
 
 def _order(ordering: Mapping[str, Any], query: Mapping[str, Any]) -> list[str]:

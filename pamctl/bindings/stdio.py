@@ -5,25 +5,24 @@ Every request is committed, durably, before it is answered.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import IO, Any
 
 from pamctl import __version__
 from pamctl.bindings.lines import (
     Identify,
     Refused,
+    Request,
     answer_line,
     error_envelope,
     read_lines,
     understand,
 )
-from pamctl.bindings.operations import Performer, perform
+from pamctl.bindings.operations import OPERATIONS, Performer, perform
 from pamctl.errors import PamError
+from pamctl.service.profiles import supported
 
 PROTOCOL_VERSION = 1
-
-PROFILES = ("PAMSPEC-Lite",)
-"""Conformance profiles of PAMSPEC §18 whose every mandatory requirement is met."""
 
 
 def hello() -> dict[str, Any]:
@@ -34,7 +33,7 @@ def hello() -> dict[str, Any]:
         "adapter": {"name": "pamctl-stdio", "version": __version__},
         "implementation": {"name": "pamctl", "version": __version__},
         "spec_commit": "",
-        "profiles_supported": list(PROFILES),
+        "profiles_supported": supported(),
     }
 
 
@@ -45,6 +44,7 @@ def serve(
     *,
     identify: Identify,
     unexpected: Callable[[Exception], PamError],
+    actor: Mapping[str, Any] | None = None,
 ) -> None:
     """Answers requests until there are no more.
 
@@ -53,11 +53,13 @@ def serve(
     identify: names an operation whose caller did not.
     unexpected: the error to answer when an operation fails in a way that is no PamError;
         a request that trips over a defect must not end the others.
+    actor: who asks where a request that need not say so does not; without one, such a
+        request is the program's own and no policy is asked about it.
     """
     answer(answer_line(hello()))
     for line in read_lines(requests):
         if line and not line.isspace():
-            answer(answer_line(_outcome(performer, line, identify, unexpected)))
+            answer(answer_line(_outcome(performer, line, identify, unexpected, actor)))
 
 
 def _outcome(
@@ -65,6 +67,7 @@ def _outcome(
     line: bytes,
     identify: Identify,
     unexpected: Callable[[Exception], PamError],
+    actor: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     """What a line is answered."""
     try:
@@ -73,7 +76,7 @@ def _outcome(
         error = error_envelope(refusal.error, {}, identify)
         return {"request_id": refusal.request_id, "error": error}
     try:
-        result = perform(performer, request.operation, request.arguments)
+        result = perform(performer, request.operation, _acting(request, actor))
         return {"request_id": request.request_id, "result": result}
     except PamError as cause:
         failure = cause
@@ -81,3 +84,12 @@ def _outcome(
         failure = unexpected(cause)
     error = error_envelope(failure, request.arguments, identify)
     return {"request_id": request.request_id, "error": error}
+
+
+def _acting(request: Request, actor: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The arguments of a request with the actor that it may leave out."""
+    operation, arguments = OPERATIONS[request.operation], request.arguments
+    named = "actor" in arguments or "revoking_actor" in arguments
+    if actor is None or named or operation.grouped or not operation.acting:
+        return arguments
+    return {**arguments, "actor": actor}

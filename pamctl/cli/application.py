@@ -17,11 +17,14 @@ from typer.main import get_command
 from pamctl import __version__
 from pamctl.cli import failures, output
 from pamctl.cli.command_table import COMMANDS
-from pamctl.cli.invocation import Invocation
+from pamctl.cli.invocation import EVALUATION_VARIABLE, Invocation
 from pamctl.cli.verbs import Group, application
 from pamctl.errors import InvalidRequest
 
 COMPLETION_VARIABLE = "_PAMCTL_COMPLETE"
+
+_OF_THE_STORE = ("init", "key", "project", "repair", "pack")
+"""Commands that change a store and not a scope of it."""
 
 
 class LazyGroup(Group):
@@ -42,6 +45,14 @@ class LazyGroup(Group):
         self, ctx: Context, args: list[str]
     ) -> tuple[str | None, Command | None, list[str]]:
         name = args[0]
+        if name in _OF_THE_STORE and ctx.obj.environment.get(EVALUATION_VARIABLE):
+            from pamctl.errors import PolicyDenied
+
+            raise PolicyDenied(
+                f"'{name}' cannot be part of an evaluation: it changes what is in no scope",
+                hint="call it before the evaluation or after it",
+                policy_rule_id="evaluation_scope_only",
+            )
         if name in COMMANDS:
             return name, self.get_command(ctx, name), args[1:]
         nearest = get_close_matches(name, COMMANDS)

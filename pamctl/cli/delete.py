@@ -1,6 +1,6 @@
 """`pamctl delete`: the last version of a memory, a tombstone."""
 
-from pamctl.cli import options, presentation
+from pamctl.cli import erasing, options, presentation
 from pamctl.cli.invocation import Invocation
 from pamctl.cli.provenance import provenance
 from pamctl.cli.verbs import application, verb
@@ -23,7 +23,8 @@ app = application()
 @verb(
     app,
     options.SCOPED,
-    example="pamctl delete mem:tea --expect ver:1 --policy-basis 'asked by its subject'",
+    example="""pamctl delete mem:tea --expect ver:1 --policy-basis 'asked by its subject'
+pamctl delete mem:tea --expect ver:2 --policy-basis 'asked by its subject' --erase""",
     errors=(
         ObjectNotFound,
         VersionConflict,
@@ -42,6 +43,8 @@ def delete(
     object_id: options.ObjectArgument,
     expect: options.Expect,
     policy_basis: options.PolicyBasis,
+    erase: erasing.Erase = False,
+    yes: erasing.Yes = False,
     idempotency_key: options.IdempotencyKey = None,
     source: options.Source = None,
     activity: options.Activity = None,
@@ -50,12 +53,14 @@ def delete(
 ) -> None:
     """Delete a memory, leaving a tombstone.
 
-    It is no longer found or read. Earlier versions stay in the store and in its history.
+    It is no longer found or read. The content of its versions stays in the store's files;
+    with --erase it goes from there too, also when the memory was deleted before.
     """
     request = call.request(
         object_id=object_id,
         expected_version_id=expect,
         policy_basis=policy_basis,
+        erase=erase or None,
         idempotency_key=idempotency_key,
         provenance=provenance(
             "deleted",
@@ -66,4 +71,6 @@ def delete(
             source_confidence=None,
         ),
     )
-    presentation.show_done(call, call.perform("delete", request), presentation.committed("deleted"))
+    if erase:
+        erasing.confirm(call, f"all content of {object_id} from all its versions", yes=yes)
+    presentation.show_done(call, call.perform("delete", request), erasing.done("deleted"))

@@ -10,7 +10,13 @@ from pamctl.cli.events import EVENT_COLUMNS
 from pamctl.cli.invocation import Invocation
 from pamctl.cli.presentation import Column, moment
 from pamctl.cli.verbs import application, verb
-from pamctl.errors import AccessDenied, InvalidRequest, ObjectNotFound, ScopeNotFound
+from pamctl.errors import (
+    AccessDenied,
+    InvalidRequest,
+    ObjectNotFound,
+    ScopeNotFound,
+    SnapshotNotFound,
+)
 
 app = application()
 
@@ -19,7 +25,7 @@ app = application()
     app,
     options.SCOPED,
     example="pamctl history mem:tea\npamctl history mem:tea --events --event-class object_updated",
-    errors=(ObjectNotFound, ScopeNotFound, AccessDenied),
+    errors=(ObjectNotFound, ScopeNotFound, SnapshotNotFound, AccessDenied),
 )
 def history(
     call: Invocation,
@@ -36,6 +42,7 @@ def history(
     last: Annotated[
         int | None, options.sequence_option("--to", "N", "Up to that one, itself included.")
     ] = None,
+    snapshot: options.Snapshot = None,
     limit: options.Limit = None,
     cursor: options.Cursor = None,
 ) -> None:
@@ -53,6 +60,7 @@ def history(
         event_classes=event_class,
         from_sequence=first,
         to_sequence=last,
+        snapshot_id=snapshot,
         limit=limit,
         cursor=cursor,
     )

@@ -25,7 +25,7 @@ def status(call: Invocation) -> None:
 
 @verb(
     app,
-    _SCOPED,
+    options.SCOPED,
     example="pamctl index rebuild --scope workspace:default",
     errors=(ScopeNotFound, InternalError, ServiceUnavailable),
 )
@@ -33,10 +33,10 @@ def rebuild(call: Invocation) -> None:
     """Forget the index and read the ledgers again.
 
     It is done for every scope, or for the one that --scope or PAM_SCOPE names. Nothing is
-    lost by it.
+    lost by it. The ledger records that it was done, where it can be written.
     """
     for scope in _states(call):
-        call.store.rebuild_index(scope_id=scope["scope_id"])
+        call.store.rebuild_index(scope_id=scope["scope_id"], actor=call.actor)
     presentation.show_items(call, {"items": _states(call), "next_cursor": None}, _COLUMNS)
 
 

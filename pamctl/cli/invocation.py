@@ -17,6 +17,9 @@ from pamctl.errors import InvalidRequest
 if TYPE_CHECKING:
     from pamctl.service.store import Store
 
+EVALUATION_VARIABLE = "PAM_EVALUATION"
+"""Tells a program that it runs in an evaluation, and in which: `pamctl evaluate` sets it."""
+
 FORMATS = ("auto", "json", "jsonl", "table")
 _PLAIN_BYTES = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 
@@ -80,8 +83,19 @@ class Invocation:
             import pamctl
 
             self._store = pamctl.open_store(self.store_path)
+            self._enter_evaluation(self._store)
             self.detail(f"store {path_text(self._store.path)}, operation {self.operation_id}")
         return self._store
+
+    def _enter_evaluation(self, store: Store) -> None:
+        """Makes what is done on the store part of the evaluation that this program was called
+        in, if it was."""
+        document = self._variable(EVALUATION_VARIABLE)
+        if document is not None:
+            from pamctl.encoding import strict_json
+            from pamctl.service.evaluation import enter
+
+            enter(store, strict_json.parse(document, what=EVALUATION_VARIABLE))
 
     @property
     def named_scope(self) -> str | None:
@@ -102,8 +116,17 @@ class Invocation:
         """The actor object of the request. PAMSPEC §8.1.
 
         --actor-file is a whole one; --actor or PAM_ACTOR name one of the kind that
-        --actor-kind says; without any it is the user who runs the program.
+        --actor-kind says; without any it is the user who runs the program. --delegation
+        adds the delegation that it acts under.
         """
+        actor, delegation_id = self._actor(), self.flags.get("delegation")
+        if delegation_id is None:
+            return actor
+        if actor.get("delegation_id", delegation_id) != delegation_id:
+            raise InvalidRequest("--actor-file names another delegation than --delegation")
+        return {**actor, "delegation_id": delegation_id}
+
+    def _actor(self) -> dict[str, Any]:
         flags = self.flags
         if flags.get("actor_file") is not None:
             if flags.get("actor") is not None or flags.get("actor_kind") is not None:
@@ -121,12 +144,11 @@ class Invocation:
         """The arguments of an operation in the scope, by the draft's member names, with
         scope, actor and operation; members that are None or empty lists are left out."""
         given = {n: m for n, m in members.items() if m is not None and m != []}
-        return {
-            "scope_id": self.scope_id,
-            "actor": self.actor,
-            "operation_id": self.operation_id,
-            **given,
-        }
+        request = {"scope_id": self.scope_id, "actor": self.actor}
+        # A name that is made up would differ between two runs of an evaluation.
+        if self.flags.get("operation_id") or not self._variable(EVALUATION_VARIABLE):
+            request["operation_id"] = self.operation_id
+        return {**request, **given}
 
     def perform(self, operation: str, arguments: dict[str, Any]) -> Any:
         """Carries out an operation of the service on the store."""

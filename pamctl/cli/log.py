@@ -6,9 +6,10 @@ import typer
 
 from pamctl.cli import options, presentation
 from pamctl.cli.events import EVENT_COLUMNS
+from pamctl.cli.following import follow_log
 from pamctl.cli.invocation import Invocation
 from pamctl.cli.verbs import application, verb
-from pamctl.errors import AccessDenied, ScopeNotFound
+from pamctl.errors import AccessDenied, ScopeNotFound, SnapshotNotFound
 
 app = application()
 
@@ -16,8 +17,9 @@ app = application()
 @verb(
     app,
     options.SCOPED,
-    example="pamctl log --after 120 --event-class object_created --format jsonl",
-    errors=(ScopeNotFound, AccessDenied),
+    example="""pamctl log --after 120 --event-class object_created --format jsonl
+pamctl log --follow --event-class object_deleted""",
+    errors=(ScopeNotFound, SnapshotNotFound, AccessDenied),
 )
 def log(
     call: Invocation,
@@ -28,14 +30,30 @@ def log(
     object_id: Annotated[
         str | None, typer.Option("--object", metavar="ID", help="Events of that memory.")
     ] = None,
+    snapshot: options.Snapshot = None,
     limit: options.Limit = None,
     cursor: options.Cursor = None,
+    follow: Annotated[
+        bool,
+        typer.Option(
+            "--follow", "-f", help="Go on with events as they come; --limit ends it after so many."
+        ),
+    ] = False,
 ) -> None:
     """Show the events of a scope.
 
-    They are in the order of its ledger, each with the version that it committed.
+    They are in the order of its ledger, each with the version that it committed. Followed,
+    they come one a line, and nobody remembers how far it got: 'subscribe' does.
     """
     request = call.request(
-        after=after, event_classes=event_class, object_id=object_id, limit=limit, cursor=cursor
+        after=after,
+        event_classes=event_class,
+        object_id=object_id,
+        snapshot_id=snapshot,
+        limit=limit,
+        cursor=cursor,
     )
-    presentation.show_items(call, call.perform("log", request), EVENT_COLUMNS)
+    if follow:
+        follow_log(call, request)
+    else:
+        presentation.show_items(call, call.perform("log", request), EVENT_COLUMNS)

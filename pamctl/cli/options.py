@@ -148,6 +148,15 @@ OPERATION_ID = _common(
     help="Name of this operation; default: a new op: identifier.",
 )
 
+_DELEGATION = _common(
+    "delegation",
+    str | None,
+    None,
+    "--delegation",
+    metavar="ID",
+    help="Act under that delegation, and within it.",
+)
+
 PRINTING = (_FORMAT, _JSON, QUIET, VERBOSE)
 """Of every command that prints data."""
 
@@ -157,8 +166,11 @@ STORED = (STORE, OPERATION_ID, *PRINTING)
 ACTING = (STORE, _ACTOR, _ACTOR_KIND, _ACTOR_FILE, OPERATION_ID, *PRINTING)
 """Of commands that name their scope as an argument."""
 
-SCOPED = (STORE, SCOPE, _ACTOR, _ACTOR_KIND, _ACTOR_FILE, OPERATION_ID, *PRINTING)
+SCOPED = (STORE, SCOPE, _ACTOR, _ACTOR_KIND, _ACTOR_FILE, _DELEGATION, OPERATION_ID, *PRINTING)
 """Of commands on what is in a scope."""
+
+SERVING = (STORE, _ACTOR, _ACTOR_KIND, _ACTOR_FILE, _DELEGATION, QUIET, VERBOSE)
+"""Of the coprocess, whose requests name their scopes."""
 
 ObjectArgument = Annotated[
     str, typer.Argument(metavar="OBJECT", help="Identifier of the memory.", show_default=False)
@@ -252,6 +264,10 @@ Limit = Annotated[
 ]
 Cursor = Annotated[
     str | None, typer.Option("--cursor", metavar="CURSOR", help="The page after that one.")
+]
+Snapshot = Annotated[
+    str | None,
+    typer.Option("--snapshot", metavar="ID", help="As that snapshot has it, for ever the same."),
 ]
 EventClasses = Annotated[
     list[str] | None,

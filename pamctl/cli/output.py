@@ -63,6 +63,26 @@ def _forget_pending() -> None:
     os.close(null)
 
 
+def pause(seconds: float) -> None:
+    """Lets time pass while there is nothing to write.
+
+    Raises ReaderGone as soon as nobody reads standard output any more: without a write,
+    nothing else would tell.
+    """
+    import select
+    import time
+
+    try:
+        poller = select.poll()
+        poller.register(sys.stdout.fileno(), 0)
+    except (AttributeError, OSError):  # no poll (Windows), or no descriptor
+        time.sleep(seconds)
+        return
+    if poller.poll(seconds * 1000):
+        _forget_pending()
+        raise ReaderGone
+
+
 def end_as_sigpipe() -> int:
     """Ends the process as a closed pipe ends every other program: by SIGPIPE, which a shell
     shows as 141. Where there is no such signal, answers that status."""

@@ -72,7 +72,9 @@ def committed(verb: str) -> Callable[[Mapping[str, Any]], str]:
     """The sentence after a change of a memory: `verb` is what happened to it."""
 
     def sentence(result: Mapping[str, Any]) -> str:
-        what = f"{verb} {result['object_id']}, version {result['version_id']}"
+        # A promotion answers about the new object and names the relationship besides.
+        name = result.get("object_id") or result["relationship_id"]
+        what = f"{verb} {name}, version {result['version_id']}"
         if result["replayed"]:
             return f"{what} (done before under this idempotency key; nothing changed)"
         return f"{what}, event {result['ledger_sequence']} of {result['scope_id']}"
@@ -82,7 +84,10 @@ def committed(verb: str) -> Callable[[Mapping[str, Any]], str]:
 
 def envelope(value: Mapping[str, Any]) -> dict[str, str]:
     """A version as names and values. PAMSPEC §8.1."""
-    rows = {"object": f"{value['object_id']} ({value['object_type']})"}
+    if "relationship_id" in value:
+        rows = {"relationship": value["relationship_id"], **_link(value)}
+    else:
+        rows = {"object": f"{value['object_id']} ({value['object_type']})"}
     rows["version"] = f"{value['version_id']}, number {value['sequence']}"
     rows["scope"] = value["scope_id"]
     rows["states"] = states(value)
@@ -94,6 +99,18 @@ def envelope(value: Mapping[str, Any]) -> dict[str, str]:
             rows[name] = str(value[name])
     rows["content"] = text_of(value.get("canonical_content"))
     return rows
+
+
+def _link(value: Mapping[str, Any]) -> dict[str, str]:
+    """What a relationship joins, and how. PAMSPEC §8.5."""
+    target = value["target_object_id"]
+    if "target_scope_id" in value:
+        target += f" in {value['target_scope_id']}, by {value['policy_basis']}"
+    return {
+        "source": value["source_object_id"],
+        "type": f"{value['relationship_type']} ({value['directionality']})",
+        "target": target,
+    }
 
 
 def states(value: Mapping[str, Any]) -> str:

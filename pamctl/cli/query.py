@@ -14,10 +14,12 @@ from pamctl.errors import (
     AccessDenied,
     EmbeddingSpaceMismatch,
     InvalidRequest,
+    ObjectNotFound,
     ScopeNotFound,
     SnapshotNotFound,
 )
-from pamctl.model.vocabulary import ORDER_FIELDS, TEMPORAL_BASES
+from pamctl.limits import TRAVERSAL_DEPTH_MAX
+from pamctl.model.vocabulary import DIRECTIONS, ORDER_FIELDS, TEMPORAL_BASES
 
 app = application()
 
@@ -42,6 +44,33 @@ Provenances = Annotated[
 ]
 Schemas = Annotated[
     list[str] | None, typer.Option("--schema-id", metavar="URI", help="Of that schema.")
+]
+RelatedTo = Annotated[
+    str | None,
+    typer.Option("--related-to", metavar="ID", help="That relationships join to this one."),
+]
+RelationTypes = Annotated[
+    list[str] | None,
+    typer.Option("--relation-type", metavar="TYPE", help="By relationships of that type."),
+]
+Direction = Annotated[
+    str | None,
+    typer.Option(
+        "--direction",
+        metavar="WAY",
+        help="out from --related-to, along the direction of relationships; in; or both, which"
+        " is the default.",
+        parser=options.one_of("direction", DIRECTIONS),
+    ),
+]
+Depth = Annotated[
+    int | None,
+    typer.Option(
+        "--depth",
+        metavar="N",
+        help=f"Within N steps of --related-to, up to {TRAVERSAL_DEPTH_MAX}; default: 1.",
+        parser=options.whole_number(1, TRAVERSAL_DEPTH_MAX),
+    ),
 ]
 Between = Annotated[
     tuple[str, str, str] | None,
@@ -80,8 +109,9 @@ QueryFile = Annotated[
     options.SCOPED,
     example="""pamctl query --text 'tea time' --validation unverified
 pamctl query --type decision --order-by committed_at:desc --limit 10
+pamctl query --related-to mem:tea --relation-type supports --depth 2 --any-state
 pamctl query --between valid_time 2026-07-01T00:00:00Z 2026-08-01T00:00:00Z --any-state""",
-    errors=(ScopeNotFound, SnapshotNotFound, AccessDenied, EmbeddingSpaceMismatch),
+    errors=(ScopeNotFound, ObjectNotFound, SnapshotNotFound, AccessDenied, EmbeddingSpaceMismatch),
 )
 def query(
     call: Invocation,
@@ -98,8 +128,16 @@ def query(
     source: Sources = None,
     provenance: Provenances = None,
     schema_id: Schemas = None,
+    related_to: RelatedTo = None,
+    relation_type: RelationTypes = None,
+    direction: Direction = None,
+    depth: Depth = None,
+    relationships: Annotated[
+        bool, typer.Option("--relationships", help="The relationships, in place of memories.")
+    ] = False,
     between: Between = None,
     as_of: AsOf = None,
+    snapshot: options.Snapshot = None,
     order_by: Orders = None,
     limit: options.Limit = None,
     cursor: options.Cursor = None,
@@ -124,21 +162,26 @@ def query(
         "source_ref": source,
         "provenance_id": provenance,
         "schema_id": schema_id,
+        **_related(related_to, relation_type, direction, depth),
+        "relationships": relationships or None,
         "temporal": None if between is None else temporal(*between),
         "as_of": None if as_of is None else options.sequence_or_time(as_of),
+        "snapshot_id": snapshot,
         "order_by": order_by,
         "limit": limit,
         "cursor": cursor,
         "count": count or None,
         "explain": explain or None,
     }
+    if as_of is not None and snapshot is not None:
+        raise InvalidRequest("--as-of and --snapshot exclude each other")
     if query_file is None:
         answer = call.perform("query", call.request(**flags))
     else:
         if any(flags.values()):
             raise InvalidRequest("--query-file is a whole query", hint="leave out the other flags")
         answer = _ask(call, given.json_object(given.Source(file=query_file), "--query-file"))
-    presentation.show_items(call, answer, _COLUMNS)
+    presentation.show_items(call, answer, _LINKS if relationships else _COLUMNS)
     if count and call.format != "json":
         call.note(f"{answer['total']} in all")
 
@@ -151,6 +194,19 @@ def _ask(call: Invocation, document: dict[str, Any]) -> Any:
     if "scope_id" not in document:
         defaults["scope_id"] = call.scope_id
     return call.perform("query", query_arguments({**defaults, **document}))
+
+
+def _related(
+    start: str | None, types: list[str] | None, direction: str | None, depth: int | None
+) -> dict[str, Any]:
+    """The members of a query that walk along relationships, or select by their type."""
+    if start is None:
+        if direction is not None or depth is not None:
+            raise InvalidRequest("--direction and --depth say how to go on from --related-to")
+        return {"relationship_type": types}
+    walk = {"relationship_types": types or None, "direction": direction, "depth": depth}
+    said = {name: value for name, value in walk.items() if value is not None}
+    return {"related_to": {"object_id": start, **said}}
 
 
 def temporal(basis: str, first: str, last: str) -> dict[str, Any]:
@@ -173,5 +229,13 @@ _COLUMNS = (
     Column("TYPE", lambda envelope: str(envelope["object_type"])),
     Column("VALIDATION", lambda envelope: str(envelope["validation_state"])),
     Column("COMMITTED", lambda envelope: moment(envelope["committed_at"]), whole=True),
+    Column("CONTENT", _content),
+)
+_LINKS = (
+    Column("RELATIONSHIP", lambda envelope: str(envelope["relationship_id"])),
+    Column("SOURCE", lambda envelope: str(envelope["source_object_id"])),
+    Column("TYPE", lambda envelope: str(envelope["relationship_type"])),
+    Column("TARGET", lambda envelope: str(envelope["target_object_id"])),
+    Column("VALIDATION", lambda envelope: str(envelope["validation_state"])),
     Column("CONTENT", _content),
 )

@@ -9,10 +9,12 @@ from pamctl.cli.invocation import Invocation
 from pamctl.cli.verbs import application, verb
 from pamctl.errors import (
     AccessDenied,
+    InvalidRequest,
     ObjectDeleted,
     ObjectNotFound,
     ObjectRedacted,
     ScopeNotFound,
+    SnapshotNotFound,
 )
 
 app = application()
@@ -22,7 +24,14 @@ app = application()
     app,
     options.SCOPED,
     example="pamctl read mem:tea\npamctl read mem:tea --print /canonical_content/text",
-    errors=(ObjectNotFound, ScopeNotFound, AccessDenied, ObjectRedacted, ObjectDeleted),
+    errors=(
+        ObjectNotFound,
+        ScopeNotFound,
+        SnapshotNotFound,
+        AccessDenied,
+        ObjectRedacted,
+        ObjectDeleted,
+    ),
 )
 def read(
     call: Invocation,
@@ -34,6 +43,7 @@ def read(
         int | None,
         options.sequence_option("--at", "SEQUENCE", "As it was at that ledger sequence."),
     ] = None,
+    snapshot: options.Snapshot = None,
     field: Annotated[
         str | None,
         typer.Option(
@@ -48,7 +58,11 @@ def read(
 
     It answers the current version, or the one that is asked for.
     """
-    arguments = call.request(object_id=object_id, version_id=version, at_sequence=at)
+    if sum(asked is not None for asked in (version, at, snapshot)) > 1:
+        raise InvalidRequest("--version, --at and --snapshot exclude each other")
+    arguments = call.request(
+        object_id=object_id, version_id=version, at_sequence=at, snapshot_id=snapshot
+    )
     envelope = call.perform("read", arguments)
     if field is not None:
         output.write_member(envelope, field)

@@ -10,7 +10,15 @@ from pamctl.cli import options, presentation
 from pamctl.cli.invocation import Invocation
 from pamctl.cli.presentation import Column
 from pamctl.cli.verbs import application, verb
-from pamctl.errors import AccessDenied, PolicyDenied, ScopeNotFound, ServiceUnavailable
+from pamctl.errors import (
+    EXIT_CHECK_FAILED,
+    AccessDenied,
+    InvalidRequest,
+    PolicyDenied,
+    ScopeNotFound,
+    ServiceUnavailable,
+)
+from pamctl.model.vocabulary import DIMENSIONS, GOVERNED_OPERATIONS
 
 app = application(summary="Create, list and govern scopes.")
 
@@ -61,8 +69,11 @@ def show(call: Invocation, scope_id: ScopeArgument) -> None:
 @verb(
     app,
     options.ACTING,
-    example="pamctl scope policy workspace:default --policy-file policy.json",
+    example="""pamctl scope policy workspace:default --policy-file policy.json
+pamctl scope policy workspace:default --test delete --actor actor:agent:tidy
+pamctl scope policy workspace:default --policy-file draft.json --test read --type decision""",
     errors=(ScopeNotFound, AccessDenied, PolicyDenied, ServiceUnavailable),
+    verdict=True,
 )
 def policy(
     call: Invocation,
@@ -74,12 +85,45 @@ def policy(
     document_file: Annotated[
         str | None, typer.Option("--policy-file", metavar="FILE", help="A file that holds it.")
     ] = None,
+    operation: Annotated[
+        str | None,
+        typer.Option(
+            "--test",
+            metavar="OPERATION",
+            help="Say whether --actor might do that, and by which rule; do nothing.",
+            parser=options.one_of("operation", GOVERNED_OPERATIONS),
+        ),
+    ] = None,
+    object_type: Annotated[
+        str | None, typer.Option("--type", metavar="TYPE", help="With --test: on such an object.")
+    ] = None,
+    dimension: Annotated[
+        str | None,
+        typer.Option(
+            "--dimension",
+            metavar="D",
+            help="With --test transition: " + ", ".join(DIMENSIONS) + ".",
+            parser=options.one_of("dimension", DIMENSIONS),
+        ),
+    ] = None,
+    target_state: Annotated[
+        str | None,
+        typer.Option("--target-state", metavar="STATE", help="With --test transition: to that."),
+    ] = None,
 ) -> None:
-    """Show the policy of a scope, or put another in force.
+    """Show, set or try out the policy of a scope.
 
-    Every policy that ever was in force stays in the ledger, with who set it and when.
+    Every policy that ever was in force stays in the ledger, with who set it and when. With
+    --test nothing is changed and nothing recorded; the policy in force decides, or the one
+    that is given, and the status is 11 if the answer is no.
     """
     source = given.Source(document, document_file)
+    asked = {"object_type": object_type, "dimension": dimension, "target_state": target_state}
+    if operation is not None:
+        _test(call, scope_id, source, {"operation": operation, **asked})
+        return
+    if any(asked.values()):
+        raise InvalidRequest("--type, --dimension and --target-state go with --test")
     if not source.is_given:
         shown = call.perform("scope_show", {"scope_id": scope_id})
         presentation.show(call, shown["policy"], _policy)
@@ -90,13 +134,67 @@ def policy(
     presentation.show_done(call, governed, lambda scope: f"policy of {scope['scope_id']} is set")
 
 
+def _test(call: Invocation, scope_id: str, source: given.Source, asked: dict[str, Any]) -> None:
+    arguments = {"scope_id": scope_id, "actor": call.actor, **asked}
+    if source.is_given:
+        from pamctl.model.documents import check
+
+        arguments["policy"] = given.json_object(source, "--policy")
+        check("policy", arguments["policy"])
+    answer = call.perform("scope_policy_test", arguments)
+    presentation.show(call, answer, _answer)
+    if not answer["allowed"]:
+        raise typer.Exit(EXIT_CHECK_FAILED)
+
+
+def _answer(answer: Mapping[str, Any]) -> dict[str, str]:
+    rows = {name.replace("_", " "): presentation.text_of(fact) for name, fact in answer.items()}
+    return {**rows, "allowed": "yes" if answer["allowed"] else "NO"}
+
+
 def _scope(scope: Mapping[str, Any]) -> dict[str, str]:
-    rows = {name: presentation.text_of(value) for name, value in scope.items()}
-    return {name.removesuffix("_id").replace("_", " "): value for name, value in rows.items()}
+    rows = {name: presentation.text_of(value) for name, value in scope.items() if name != "policy"}
+    named = {name.removesuffix("_id").replace("_", " "): value for name, value in rows.items()}
+    return {**named, **_policy(scope["policy"])} if "policy" in scope else named
 
 
 def _policy(document: Mapping[str, Any]) -> dict[str, str]:
-    return {name: presentation.text_of(value) for name, value in document.items()}
+    """A policy in words: what it permits, its access rules one by one, and how many others."""
+    rules = document.get("rules", ())
+    rows = {"permits": _PERMITS[document["default_effect"] == "allow", bool(rules)]}
+    rows |= {rule["rule_id"]: _rule(rule) for rule in rules}
+    for name in ("overrides", "cross_scope", "retention"):
+        if document.get(name):
+            rows[name.replace("_", " ")] = f"{len(document[name])} rules"
+    for name in ("default_policy_basis", "read_audit"):
+        if name in document:
+            rows[name.replace("_", " ")] = presentation.text_of(document[name])
+    return rows
+
+
+def _rule(rule: Mapping[str, Any]) -> str:
+    words = [rule["effect"], ", ".join(rule.get("operations", ("everything",)))]
+    for member, before in _RULE_WORDS.items():
+        if member in rule:
+            words += [before, ", ".join(rule[member])]
+    return " ".join(words)
+
+
+_PERMITS = {
+    (True, False): "everything to everybody",
+    (True, True): "everything that no rule refuses",
+    (False, False): "nothing to anybody",
+    (False, True): "nothing that no rule allows",
+}
+"""By whether the default is to allow, and whether there are rules."""
+
+_RULE_WORDS = {
+    "object_types": "on",
+    "dimensions": "of",
+    "target_states": "to",
+    "actors": "for",
+    "actor_kinds": "for every",
+}
 
 
 _SCOPES = (

@@ -1,7 +1,9 @@
 """`pamctl status`: the store at a glance."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from pamctl.cli import options, presentation
 from pamctl.cli.invocation import Invocation, path_text
@@ -13,18 +15,42 @@ app = application()
 
 
 @verb(app, options.STORED, example="pamctl status --json", errors=(ScopeNotFound,))
-def status(call: Invocation) -> None:
+def status(
+    call: Invocation,
+    profiles: Annotated[
+        bool,
+        typer.Option(
+            "--profiles",
+            help="Report the conformance profiles of PAMSPEC that are met; needs no store.",
+        ),
+    ] = False,
+) -> None:
     """Show the store, its scopes and heads.
 
     Of each scope it tells how much is in it, the head of its ledger, and whether its index
     is up to date.
     """
+    if profiles:
+        _show_profiles(call)
+        return
     state = {**call.perform("status", {}), "path": path_text(call.store.path)}
     if call.format == "table":
         presentation.show(call, state, _store)
         presentation.show_items(call, {"items": state["scopes"], "next_cursor": None}, _SCOPES)
     else:
         presentation.show(call, state, _store)
+
+
+def _show_profiles(call: Invocation) -> None:
+    from pamctl.service.profiles import report
+
+    made = report()
+    if call.format == "table":
+        presentation.show_items(call, {"items": made["profiles"], "next_cursor": None}, _PROFILES)
+        for deviation in made["deviations"]:
+            call.note(f"§{deviation['requirement']} is open: {deviation['missing']}")
+    else:
+        presentation.show(call, made, _store)
 
 
 def _store(state: Mapping[str, Any]) -> dict[str, str]:
@@ -41,4 +67,12 @@ _SCOPES = (
     Column("VERSIONS", lambda scope: str(scope["versions"])),
     Column("EVENTS", lambda scope: str(scope["events"])),
     Column("HEAD", lambda scope: str(scope["head"])[:12]),
+)
+
+_PROFILES = (
+    Column("PROFILE", lambda profile: str(profile["name"])),
+    Column("VERSION", lambda profile: str(profile["version"])),
+    Column("MET", lambda profile: "yes" if profile["supported"] else "no"),
+    Column("REQUIREMENTS", lambda profile: str(profile["requirements"])),
+    Column("OPEN", lambda profile: ", ".join(profile["open"])),
 )

@@ -25,7 +25,7 @@ app = application()
 
 @verb(
     app,
-    (options.STORE, options.QUIET, options.VERBOSE),
+    options.SERVING,
     example="""pamctl stdio --ephemeral
 {"operation": "status", "request_id": 1}""",
     errors=(ServiceUnavailable,),
@@ -43,6 +43,9 @@ def stdio(
 
     A request is a line on standard input, its answer a line on standard output. The first
     line that is printed says what this is and what it supports. It ends when its input does.
+
+    A request says who asks, in its actor. One that reads may leave that out: --actor then
+    applies.
     """
     gc.enable()
     with _served(call, ephemeral=ephemeral) as store, given.open_bytes("-", "stdio") as requests:
@@ -52,6 +55,7 @@ def stdio(
             output.write,
             identify=new_operation_id,
             unexpected=_defect,
+            actor=call.actor,
         )
 
 
