@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pamctl import errors
+from pamctl.audit.findings import KINDS
 from pamctl.cli.output import STATUS_READER_GONE
 from pamctl.errors import CODES, EXIT_CHECK_FAILED, EXIT_INTERRUPTED, PamError
 
@@ -97,7 +98,88 @@ def _table(head: tuple[str, ...], rows: Sequence[tuple[object, ...]]) -> str:
     return "".join(f"| {' | '.join(str(cell) for cell in line)} |\n" for line in lines)
 
 
-GENERATED = {"errors.md": errors_page}
+_FSCK = """\
+<!-- Written by docs/generate.py from pamctl/audit/findings.py; `make docs` writes it again. -->
+
+# fsck: checking a store
+
+`pamctl fsck` reads everything in a store and says what is wrong. It shares no code with what
+writes, changes nothing (SQLite may touch its own shared memory beside an index), and needs a
+folder for temporary files that has room for about as much as the ledgers take.
+
+```console
+$ pamctl init --quiet
+$ pamctl create --type claim --content '{"text":"green tea"}' --quiet >made.json
+$ pamctl fsck --format table
+workspace:default: ... entries, 1 versions, head ..., which nothing pins...
+the store is clean
+$ pamctl fsck --format table
+workspace:default: ... entries, 1 versions, head ..., which is the one that was pinned
+the store is clean
+```
+
+The exit status is 0 for a store that is clean and 11 for one in which a **must** or a **should**
+was found:
+
+- **must**: data is lost, or trust is broken.
+- **should**: the store works, and can be put right from what is there.
+- **notice**: nothing is wrong, but it deserves to be known.
+
+As JSON the answer has `findings`, each with `id`, `severity`, `message`, `remedy` and where they
+apply `scope_id`, `path`, `offset` and `subject`; `counts` of findings by id, because of each kind
+only the first hundred in a scope are listed; `scopes`, each with its `head`, its `entries` and
+whether its `tail` is `pinned`; and `clean`.
+
+Where entries of a ledger cannot be read or are gone, what would follow from that alone is not
+reported beside it: orphans, for instance, which those entries may have named.
+
+## Pins
+
+A ledger proves everything but its own end: see
+[heads and pins](../store-format/heads-and-pins.md). `fsck` holds it against
+
+- `--expect-head DIGEST` and `--expect-count N`, which a script, a ticket or a CI job keeps;
+- the head that you saw last. It is remembered for you, one file a store, in
+  `$XDG_STATE_HOME/pamctl/heads/`, or else in `~/.local/state/pamctl/heads/`. `--forget` says that
+  what is there now is right, after a backup was restored for instance.
+
+## Repair
+
+`pamctl repair` says what it would do, and does it with `--apply`. It takes bytes from packs, from
+quarantine and, with `--from DIR`, from a second copy of the store, and only where their digest is
+the one that the ledger asks for. A ledger is taken from a copy as a whole, and only when the
+check of that copy finds nothing wrong with it. Every byte that is replaced or moved away is kept
+in the store's `quarantine/`, under names that begin with `repair-`. Without `--apply` nothing in
+the store is changed, not even a modification time. A ledger from a copy that is older than an
+erasure does not know of it, and the content comes back with it: erase it again.
+
+```console
+$ rm .pam/.gitattributes
+$ pamctl repair --format table || echo "status $?"
+add: .gitattributes (git-files-missing)
+nothing was changed; --apply carries this out
+status 11
+$ pamctl repair --apply --format table
+add: .gitattributes (git-files-missing)
+the store is clean
+```
+
+What it cannot put right it leaves alone and names; the table says what to do. Putting one thing
+right can show what was hidden behind it, so `--apply` may do more than the plan said: all that it
+did is in its answer.
+
+## Findings
+
+"""
+
+
+def fsck_page() -> str:
+    """The page of the checker: every finding with its severity, meaning and remedy."""
+    rows = [(f"`{k.id}`", k.severity, k.meaning, k.remedy) for k in KINDS]
+    return _FSCK + _table(("id", "severity", "what was found", "what to do"), rows)
+
+
+GENERATED = {"errors.md": errors_page, "fsck.md": fsck_page}
 """The generated pages: the file's name in docs/, and what writes its text."""
 
 
