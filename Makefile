@@ -10,11 +10,12 @@ PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.1
 	"$$name" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	&& { echo "$$name"; break; }; done)
 
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test crash lint bench docs clean
 
 help:
 	@echo 'make demo    watch memories being written, changed, projected and verified'
 	@echo 'make test    run the tests, with branch coverage'
+	@echo 'make crash   stop every operation at every system call (minutes; needs strace)'
 	@echo 'make lint    style, types and the layers of the package'
 	@echo 'make bench   run the benchmarks'
 	@echo 'make docs    write the generated pages of docs/ again'
@@ -26,6 +27,9 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.developing
 	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term $(TESTS)
+
+crash: $(VENV)/.developing
+	$(BIN)/python -m pytest -n $(WORKERS) --thorough tests/crash tests/hostile
 
 lint: $(VENV)/.developing
 	$(BIN)/ruff check .

@@ -94,7 +94,7 @@ def test_hello_says_what_it_is(coprocess: Coprocess) -> None:
     assert hello["implementation"]["name"] == "pamctl"
     assert set(hello["adapter"]) == {"name", "version"}
     assert hello["spec_commit"] == ""
-    assert hello["profiles_supported"] == ["PAMSPEC-Lite"]
+    assert "PAMSPEC-Lite" in hello["profiles_supported"]
     assert coprocess.end() == 0
 
 

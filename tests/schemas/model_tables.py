@@ -270,6 +270,7 @@ MODEL_TABLES: dict[str, Table] = {
             Fault("/filter/actor_id", "actor:local:user"),
             Fault("/delivery/backpressure_policy", "ignore"),
             Fault("/delivery/batching_max_events", 0),
+            Fault("/acknowledgement", "automatic"),
             Fault("/actor/actor_id", MISSING),
         ],
     ),

@@ -16,6 +16,7 @@ from tests.schemas.instances import (
     QUALITY,
     STATEMENT,
     STATES,
+    SUBSCRIPTION,
 )
 from tests.schemas.tables import MISSING, Fault, Table, edited, merged
 
@@ -177,7 +178,7 @@ GRANT: dict[str, Any] = merged(
 )
 GRANTED = (
     *("scope_id", "granting_actor", "delegated_actor", "granted_operations"),
-    *("policy_basis", "not_before", "not_after"),
+    *("policy_basis", "not_after"),
 )
 CHECK: dict[str, Any] = merged(
     HERE,
@@ -234,6 +235,22 @@ METADATA_FAULTS = [
     Fault("/quality_signals/evidence_strength", 1.01, code="invalid_object"),
     Fault("/integrity", {"signature": "c2ln"}, "/integrity/algorithm", "invalid_object"),
     Fault("/integrity", {}, code="invalid_object"),
+]
+
+SUBSCRIBE = merged(
+    HERE,
+    KEYED,
+    {"actor": ACTOR, "delivery": SUBSCRIPTION["delivery"], "acknowledgement": "explicit"},
+)
+SUBSCRIBED: dict[str, Any] = merged(
+    HERE, {"actor": ACTOR, "subscription_id": "sub:1", "operation_id": "op:1"}
+)
+SUBSCRIBED_FAULTS = [
+    Fault("/subscription_id", MISSING),
+    Fault("/subscription_id", 1),
+    Fault("/scope_id", ""),
+    Fault("/actor/actor_id", MISSING, code="invalid_object"),
+    Fault("/operation_id", 4),
 ]
 
 _TABLES: dict[str, Table] = {
@@ -424,6 +441,7 @@ _TABLES: dict[str, Table] = {
         "invalid_request",
         [
             merged(AT_VERSION, {"policy_basis": "policy:1", "provenance": STATEMENT}),
+            merged(AT_VERSION, {"erase": True}),
             AT_VERSION,
             RELATIONSHIP_AT_VERSION,
         ],
@@ -432,7 +450,50 @@ _TABLES: dict[str, Table] = {
             *VERSION_FAULTS,
             *PROVENANCE_FAULTS,
             Fault("/policy_basis", 1),
-            Fault("/erase", True),
+            Fault("/erase", "yes"),
+        ],
+    ),
+    "redact": Table(
+        "invalid_request",
+        [
+            merged(
+                AT_VERSION,
+                {
+                    "paths": ["/name", "/a~1b/~0/0", "/"],
+                    "erase": True,
+                    "policy_basis": "policy:1",
+                    "provenance": STATEMENT,
+                },
+            ),
+            AT_VERSION,
+            RELATIONSHIP_AT_VERSION,
+        ],
+        [
+            Fault("/relationship_id", "rel:1"),
+            *VERSION_FAULTS,
+            *PROVENANCE_FAULTS,
+            Fault("/policy_basis", 1),
+            Fault("/erase", 1),
+            Fault("/paths", []),
+            Fault("/paths", "/name"),
+            Fault("/paths", ["/name", "/name"]),
+            Fault("/paths", [""], "/paths/0"),
+            Fault("/paths", ["name"], "/paths/0"),
+            Fault("/paths", ["/~2"], "/paths/0"),
+        ],
+    ),
+    "expire": Table(
+        "invalid_request",
+        [
+            merged(HERE, {"actor": ACTOR, "operation_id": "op:1", "dry_run": True, "limit": 9}),
+            merged(HERE, {"actor": ACTOR}),
+        ],
+        [
+            Fault("/scope_id", MISSING),
+            Fault("/actor", MISSING),
+            Fault("/dry_run", "yes"),
+            Fault("/limit", 0),
+            Fault("/object_id", "mem:rose"),
         ],
     ),
     "history": Table(
@@ -536,6 +597,75 @@ _TABLES: dict[str, Table] = {
             Fault("/object_id", "rose"),
             Fault("/follow", True),
         ],
+    ),
+    "subscribe": Table(
+        "invalid_request",
+        [
+            merged(SUBSCRIBE, {"filter": SUBSCRIPTION["filter"], "after_sequence": 0}),
+            merged(SUBSCRIBE, {"filter_spec": {}, "start_sequence": 3}),
+            merged(HERE, {"actor": ACTOR}),
+        ],
+        [
+            *WRITING_FAULTS,
+            Fault("/filter/event_classes/0", "created"),
+            Fault("/filter/event_types", ["object_created"]),
+            Fault("/filter/object_id", "rose"),
+            Fault("/filter", []),
+            Fault("/after_sequence", -1),
+            Fault("/after_sequence", 1.0),
+            Fault("/delivery/backpressure_policy", "hope"),
+            Fault("/delivery/batching_max_events", 0),
+            Fault("/acknowledgement", "never"),
+            Fault("/subscription_id", "sub:1"),
+        ],
+    ),
+    "unsubscribe": Table(
+        "invalid_request",
+        [merged(HERE, KEYED, {"actor": ACTOR, "subscription_id": "sub:1"})],
+        [
+            *WRITING_FAULTS,
+            Fault("/subscription_id", MISSING),
+            Fault("/subscription_id", "1"),
+            Fault("/reason", "bored"),
+        ],
+    ),
+    "close_subscription": Table(
+        "invalid_request",
+        [
+            merged(HERE, KEYED, {"actor": ACTOR, "subscription_id": "sub:1"}),
+            {"subscription_id": "sub:1"},
+        ],
+        [*SUBSCRIBED_FAULTS, Fault("/idempotency_key", "")],
+    ),
+    "poll_subscription": Table(
+        "invalid_request",
+        [
+            merged(SUBSCRIBED, {"max_events": PAGE_ITEMS_MAX, "after_sequence": 0, "hold": True}),
+            {"subscription_id": "sub:1"},
+        ],
+        [
+            *SUBSCRIBED_FAULTS,
+            Fault("/max_events", 0),
+            Fault("/max_events", PAGE_ITEMS_MAX + 1),
+            Fault("/after_sequence", -1),
+            Fault("/hold", 1),
+            Fault("/limit", 5),
+        ],
+    ),
+    "acknowledge_subscription": Table(
+        "invalid_request",
+        [merged(SUBSCRIBED, {"sequence": 4})],
+        [
+            *SUBSCRIBED_FAULTS,
+            Fault("/sequence", MISSING),
+            Fault("/sequence", -1),
+            Fault("/event_id", "evt:1"),
+        ],
+    ),
+    "list_subscriptions": Table(
+        "invalid_request",
+        [merged(HERE, {"actor": ACTOR, "closed": True, "operation_id": "op:1"}), HERE],
+        [Fault("/scope_id", MISSING), Fault("/closed", "yes"), Fault("/state", "open")],
     ),
     "scope_create": Table(
         "invalid_request",

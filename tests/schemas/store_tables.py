@@ -26,10 +26,15 @@ VERSION_FILE: dict[str, Any] = {"envelope": ENVELOPE, "salt": SALT}
 
 
 def _remainder(envelope: dict[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in envelope.items() if k not in ("canonical_content", "integrity")}
+    gone = ("canonical_content", "integrity", "quality_signals")
+    kept = {name: member for name, member in envelope.items() if name not in gone}
+    kept["provenance"] = {n: m for n, m in kept["provenance"].items() if n != "integrity_ref"}
+    return kept
 
 
 ERASED = {"address": DIGEST, "event_id": "evt:9", "erased_at": LATER}
+ERASURE = merged(ERASED, {"version_id": "ver:1", "stub": DIGEST})
+ERASED_LATER = merged(ERASURE, {"actor": ACTOR, "operation_id": "op:9", "policy_basis": "p"})
 STUB: dict[str, Any] = {"envelope": _remainder(ENVELOPE), "erased": ERASED}
 
 
@@ -108,6 +113,8 @@ STORE_TABLES: dict[str, Table] = {
         [
             Fault("/envelope/canonical_content", "left over"),
             Fault("/envelope/integrity", {"ledger_ref": "x"}),
+            Fault("/envelope/quality_signals", {"staleness_score": 1}),
+            Fault("/envelope/provenance/integrity_ref", "sha256:x"),
             Fault("/envelope/sequence", MISSING),
             Fault("/erased", MISSING),
             Fault("/erased/address", MISSING),
@@ -128,11 +135,13 @@ STORE_TABLES: dict[str, Table] = {
             _entry("idempotency", DONE),
             _entry("idempotency", FAILED),
             _entry("idempotency", merged(DONE, {"salt": SALT, "result": {"policy": POLICY}})),
-            _entry("erasure", ERASED),
-            _entry("snapshot", merged(BY_ACTOR, {"snapshot": SNAPSHOT})),
+            _entry("erasure", ERASURE),
+            _entry("erasure", ERASED_LATER),
+            _entry("snapshot", merged(BY_ACTOR, {"snapshot": SNAPSHOT, "sealed_at_sequence": 3})),
             _entry("space", merged(BY_ACTOR, {"space": SPACE})),
             _entry("checkpoint", {}),
             _entry("pack", {"name": "f" * 64, "versions": 4096}),
+            _entry("pack", {"name": "f" * 64, "versions": 1, "replaces": "e" * 64}),
             _entry("import", {}),
             _entry("merge", {}),
         ],
@@ -169,8 +178,19 @@ STORE_TABLES: dict[str, Table] = {
             ),
             _body_fault("idempotency", edited(FAILED, "/salt", MISSING), "/body/salt"),
             _body_fault("idempotency", edited(FAILED, "/result", {}), "/body/result"),
-            _body_fault("erasure", edited(ERASED, "/event_id", MISSING), "/body/event_id"),
-            _body_fault("snapshot", BY_ACTOR, "/body/snapshot"),
+            _body_fault("erasure", edited(ERASURE, "/event_id", MISSING), "/body/event_id"),
+            _body_fault("erasure", edited(ERASURE, "/stub", MISSING), "/body/stub"),
+            _body_fault("erasure", edited(ERASED_LATER, "/actor", "me"), "/body/actor"),
+            _body_fault(
+                "erasure", edited(ERASED_LATER, "/policy_basis", MISSING), "/body/policy_basis"
+            ),
+            _body_fault(
+                "pack", {"name": "f" * 64, "versions": 1, "replaces": "x"}, "/body/replaces"
+            ),
+            _body_fault("snapshot", BY_ACTOR | {"sealed_at_sequence": 3}, "/body/snapshot"),
+            _body_fault(
+                "snapshot", merged(BY_ACTOR, {"snapshot": SNAPSHOT}), "/body/sealed_at_sequence"
+            ),
             _body_fault(
                 "space", merged(BY_ACTOR, {"space": {}}), "/body/space/canonicalization_rules"
             ),
@@ -255,6 +275,25 @@ STORE_TABLES: dict[str, Table] = {
             Fault("/request_id", "r" * (IDENTIFIER_CHARS_MAX + 1)),
             Fault("/method", "create"),
             Fault("", ["create"]),
+        ],
+    ),
+    "subscription-cursor": Table(
+        "internal_error",
+        [
+            {
+                "subscription_id": "sub:1",
+                "delivered_sequence": 4,
+                "acknowledged_sequence": 3,
+                "acknowledged_event_id": "evt:3",
+            },
+            {"subscription_id": "sub:1", "delivered_sequence": 2, "acknowledged_sequence": 0},
+        ],
+        [
+            Fault("/subscription_id", MISSING),
+            Fault("/delivered_sequence", MISSING),
+            Fault("/acknowledged_sequence", -1),
+            Fault("/acknowledged_event_id", 3),
+            Fault("/sequence", 3),
         ],
     ),
     "batch-result": Table(

@@ -60,7 +60,7 @@ def calls(layout: ScopeLayout, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         noted.append(f"rename {about(source)} {about(target)}")
         rename(source, target)
 
-    def noting_mkdir(path: Path) -> None:
+    def noting_mkdir(path: Path, mode: int = 0o777) -> None:
         noted.append(f"mkdir {about(path)}")
         mkdir(path)
 

@@ -383,3 +383,41 @@ def test_a_name_made_of_a_link_is_not_free(tmp_path: Path) -> None:
     files.set_aside(tmp_path / "left", tmp_path / "taken")
     assert (tmp_path / "taken").is_symlink()
     assert (tmp_path / "taken~").read_bytes() == b"ours"
+
+
+def test_what_is_removed_is_gone_and_its_folders_are_synced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "one").write_bytes(b"1")
+        (folder / "two").write_bytes(b"2")
+    synced: list[Path] = []
+    real = files.sync_directory
+
+    def sync(path: Path) -> None:
+        # Once a folder, when all that goes from it has gone.
+        assert [entry.name for entry in path.iterdir()] == []
+        synced.append(path)
+        real(path)
+
+    monkeypatch.setattr(files, "sync_directory", sync)
+    paths = [folder / name for name in ("one", "two", "gone before") for folder in folders]
+    files.remove_durably(paths)
+    assert synced == folders
+    files.remove_durably([])
+    assert synced == folders
+
+
+def test_what_cannot_be_removed_is_unavailable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    (tmp_path / "file").write_bytes(b"1")
+    monkeypatch.setattr(os, "unlink", refuse)
+    with pytest.raises(ServiceUnavailable, match="Read-only"):
+        files.remove_durably([tmp_path / "file"])
+    assert (tmp_path / "file").exists()

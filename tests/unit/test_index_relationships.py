@@ -89,7 +89,7 @@ def test_a_target_in_another_scope_is_no_object_of_this(ledger: HandMadeLedger) 
     assert index.links(ALL, touching=["mem:b"]) == []
     assert index.links(ALL, touching=["mem:c"]) == [link("rel:ac", "mem:a", "mem:c")]
     assert across in index.links(ALL, touching=["mem:a"])
-    assert index.links_between("mem:a", "mem:b") == [across]
+    assert index.links_between("mem:a", "mem:b", "supports") == [across]
 
 
 def test_links_between_two_objects_either_way(ledger: HandMadeLedger) -> None:
@@ -98,9 +98,10 @@ def test_links_between_two_objects_either_way(ledger: HandMadeLedger) -> None:
     relate(ledger, "rel:ac", "mem:a", "mem:c")
     ledger.revise("rel:ab", "relationship_updated")
     index = ledger.index()
-    names = [each.relationship_id for each in index.links_between("mem:a", "mem:b")]
+    names = [each.relationship_id for each in index.links_between("mem:a", "mem:b", "supports")]
     assert sorted(names) == ["rel:ab", "rel:ba"]
-    assert index.links_between("mem:b", "mem:c") == []
+    assert index.links_between("mem:b", "mem:c", "supports") == []
+    assert index.links_between("mem:a", "mem:b", "refutes") == []
 
 
 def test_a_relationship_of_which_nothing_is_left_joins_nothing(ledger: HandMadeLedger) -> None:

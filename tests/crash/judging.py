@@ -1,0 +1,308 @@
+"""What has to hold of a store after a crash, and after the same request was made again.
+
+A run that nothing happened to says what each file looks like before and after. Ledgers are
+read here by a few lines of their own, so that a mistake in the reader hides none in the
+writer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pamctl
+from pamctl.cli.fsck import checked
+from pamctl.errors import ObjectDeleted, ObjectRedacted, PamError, StoreNotFound
+from pamctl.service.store import Store
+from tests.crash.scenarios import SCENARIOS, SECRET, Scenario
+
+Tree = Mapping[str, bytes]
+
+# What recovery sets right, or what a crash may leave for good and does no harm.
+_AFTER_A_CRASH = {
+    *("ledger-torn-tail", "ledger-transaction-incomplete", "ledger-tail-unpinned"),
+    *("leftover-file", "version-orphaned", "quarantine-occupied", "index-out-of-step"),
+    *("erasure-incomplete", "erasure-without-authority", "git-files-missing"),
+}
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A scenario that went well: the trees before and after, how many events each scope's
+    ledger had, what was answered, and what the store then said of itself."""
+
+    name: str
+    before: Tree
+    after: Tree
+    answers: list[bytes]
+    told: Any = field(repr=False)
+
+    @property
+    def scenario(self) -> Scenario:
+        return SCENARIOS[self.name]
+
+
+def tree(store: Path) -> dict[str, bytes]:
+    """Every file of a store by its path in it; indexes and locks are nobody's truth."""
+    return {
+        str(path.relative_to(store)): path.read_bytes()
+        for path in sorted(store.rglob("*"))
+        if path.is_file() and "index" not in path.parts and path.name != "lock"
+    }
+
+
+def reference(name: str, prepared: Path, done: Path, answers: list[bytes]) -> Reference:
+    return Reference(name, tree(prepared), tree(done), answers, summary(done))
+
+
+def complete(ledger: bytes) -> tuple[bytes, list[dict[str, Any]]]:
+    """A ledger up to its last complete transaction, and its entries up to there. Fails where
+    they are not a chain."""
+    entries: list[dict[str, Any]] = []
+    size = sound = offset = 0
+    head = "0" * 64
+    for line in ledger.split(b"\n")[:-1]:
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            break
+        offset += len(line) + 1
+        entries.append(entry)
+        assert (entry["n"], entry["prev"]) == (len(entries), head)
+        head = hashlib.sha256(line).hexdigest()
+        if entry["i"] == entry["of"]:
+            size, sound = offset, len(entries)
+    events = [entry["body"]["sequence"] for entry in entries[:sound] if entry["kind"] == "event"]
+    assert events == list(range(1, len(events) + 1))
+    return ledger[:size], entries[:sound]
+
+
+def judge(store: Path, known: Reference, answers: list[bytes], *, refused: bool = False) -> None:
+    """After a crash: what was acknowledged is there, and of the rest nothing in part.
+
+    refused: whether the caller was told that the operation failed.
+    """
+    acknowledged = len(answers)
+    assert answers == known.answers[:acknowledged]
+    found = tree(store)
+    _require_whole_files(found, known)
+    _require_whole_operations(found, known, acknowledged, refused=refused)
+    _require_readable(store, found)
+    _require_checker_content(store, _AFTER_A_CRASH)
+
+
+def judge_again(store: Path, known: Reference, answers: list[bytes]) -> None:
+    """Makes the same request again: now it is done, and done once."""
+    try:
+        again = [*known.scenario.act(store, "again")]
+    except PamError:
+        if known.scenario.keyed:
+            raise
+        # Without a key nobody can tell whether it was done; it is not done twice.
+        assert summary(store)["counts"] == known.told["counts"]
+    else:
+        for first, second in zip(answers, again, strict=False):
+            assert _lasting(json.loads(first)) == _lasting(second)
+        assert summary(store) == known.told
+    found = tree(store)
+    _require_readable(store, found)
+    for folder in _scopes(found):
+        assert not [name for name in found if name.startswith(f"{folder}/tmp/")]
+        ledger = found[f"{folder}/ledger.jsonl"]
+        assert complete(ledger)[0] == ledger
+    if known.scenario.erases:
+        for path in store.rglob("*"):
+            assert not path.is_file() or SECRET.encode() not in path.read_bytes(), path
+    _require_checker_content(store, _AFTER_A_CRASH - {"ledger-torn-tail", "erasure-incomplete"})
+
+
+def summary(path: Path) -> Any:
+    """What a store says of itself, without identifiers and times."""
+    try:
+        store = pamctl.open_store(path)
+    except StoreNotFound:
+        return None
+    scopes = {}
+    for scope in store.scope_list()["items"]:
+        scope_id = scope["scope_id"]
+        objects = store.query(scope_id=scope_id, any_state=True, limit=1000)["items"]
+        events = store.log(scope_id=scope_id, limit=1000)["items"]
+        scopes[scope_id] = {
+            "events": [event["event_type"] for event in events],
+            "objects": sorted(json.dumps(_told(one), sort_keys=True) for one in objects),
+        }
+    counts = [
+        {name: scope[name] for name in ("objects", "versions", "events")}
+        for scope in store.status()["scopes"]
+    ]
+    store.close()
+    return {"scopes": scopes, "counts": counts, "subscriptions": _cursors(path), **_kept(path)}
+
+
+def copied(store: Path, to: Path) -> Path:
+    """A copy of a store, which need not be there."""
+    shutil.rmtree(to.parent, ignore_errors=True)
+    to.parent.mkdir(parents=True)
+    if store.exists():
+        shutil.copytree(store, to)
+    return to
+
+
+def _told(envelope: Mapping[str, Any]) -> dict[str, Any]:
+    members = ("object_id", "object_type", "sequence", "canonical_content")
+    states = [envelope[name] for name in sorted(envelope) if name.endswith("_state")]
+    return {"states": states, **{name: envelope.get(name) for name in members}}
+
+
+def _cursors(path: Path) -> list[Any]:
+    files = sorted(path.glob("scopes/*/subscriptions/*.json"))
+    found = [json.loads(file.read_bytes()) for file in files]
+    return [{name: one.get(name) for name in ("acknowledged_sequence", "filter")} for one in found]
+
+
+def _kept(path: Path) -> dict[str, Any]:
+    """How many there are of what lies beside the scopes."""
+    return {
+        "projections": len([*path.glob("projections/accepted/*.json")]),
+        "keys": sorted(file.name for file in path.glob("keys/*.*") if file.name[0] != "."),
+        "status": [json.loads(file.read_bytes())["status"] for file in path.glob("keys/*.json")],
+    }
+
+
+def _lasting(answer: Any) -> Any:
+    """What an answer and its repetition have in common."""
+    fleeting = ("replayed", "envelope", "first")
+    return {name: member for name, member in answer.items() if name not in fleeting}
+
+
+def _scopes(found: Tree) -> list[str]:
+    return sorted(
+        name.removesuffix("/scope.json")
+        for name in found
+        if name.startswith("scopes/")
+        and name.endswith("/scope.json")
+        and not name.startswith("scopes/.")
+    )
+
+
+def _require_whole_files(found: Tree, known: Reference) -> None:
+    """A file has its name when all of it is there, and no sooner."""
+    for name, data in found.items():
+        if _is_unfinished(name) or name.endswith("/ledger.jsonl"):
+            continue
+        allowed = [known.before.get(name), known.after.get(name)]
+        if name.startswith("quarantine/") or (known.scenario.erases and data not in allowed):
+            continue  # what an erasure makes on its way is judged by the versions' addresses
+        assert data in allowed, f"{name} is there with bytes that nobody wrote"
+    for name in known.before:
+        if not _is_unfinished(name) and name in known.after:
+            assert name in found, f"{name} is gone"
+
+
+def _is_unfinished(name: str) -> bool:
+    parts = name.split("/")
+    return "tmp" in parts or any(part.startswith(".") and "-" in part for part in parts)
+
+
+def _require_whole_operations(
+    found: Tree, known: Reference, acknowledged: int, *, refused: bool
+) -> None:
+    """Each ledger ends with a transaction of the run that went well; and far enough for what
+    was acknowledged, and not further for what was refused."""
+    done = acknowledged == len(known.answers)
+    for name, after in known.after.items():
+        if not name.endswith("/ledger.jsonl"):
+            continue
+        before = complete(known.before.get(name, b""))[1]
+        entries = complete(after)[1]
+        now, have = complete(found.get(name, b""))
+        assert after.startswith(now), f"{name} holds what the operation did not write"
+        assert len(have) in {0, *_ends(entries)}
+        if not known.scenario.in_parts:
+            events = [[e for e in some if e["kind"] != "pack"] for some in (before, have, entries)]
+            born = [len(events[0])] if name in known.before else [0, _birth(entries)]
+            assert len(events[1]) in {*born, len(events[2])}, f"{name} holds half an operation"
+        if done:
+            assert len(have) == len(entries), f"{name} lost what was acknowledged"
+        if refused and name in known.before:
+            assert len(have) in {len(before)}, f"{name} holds what was refused"
+    if done and not known.scenario.erases:
+        missing = {name for name in known.after if not _is_unfinished(name)} - found.keys()
+        assert not missing, f"acknowledged, and gone: {missing}"
+
+
+def _ends(entries: list[dict[str, Any]]) -> set[int]:
+    return {entry["n"] for entry in entries if entry["i"] == entry["of"]}
+
+
+def _birth(entries: list[dict[str, Any]]) -> int:
+    """How long a ledger is when its scope appears."""
+    return next((e["n"] - 1 for e in entries if e["kind"] in ("event", "pack")), len(entries))
+
+
+def _require_readable(path: Path, found: Tree) -> None:
+    """Everything that the ledgers speak of can be read, by whoever reads first."""
+    if "store.json" not in found:
+        return
+    store = pamctl.open_store(path)
+    for folder in _scopes(found):
+        scope_id = json.loads(found[f"{folder}/scope.json"])["scope_id"]
+        _, entries = complete(found[f"{folder}/ledger.jsonl"])
+        _require_versions(found, folder, entries)
+        _require_answers(store, scope_id, entries)
+    store.close()
+
+
+def _require_versions(found: Tree, folder: str, entries: list[dict[str, Any]]) -> None:
+    packed = {
+        f"sha256:{hashlib.sha256(line).hexdigest()}"
+        for name, data in found.items()
+        if name.startswith(f"{folder}/packs/")
+        for line in data.split(b"\n")
+    }
+    erased = {entry["body"]["address"] for entry in entries if entry["kind"] == "erasure"}
+    for entry in entries:
+        address = entry.get("version")
+        if address is None or address in packed or address in erased:
+            continue
+        digits = address.removeprefix("sha256:")
+        data = found.get(f"{folder}/versions/{digits[:2]}/{digits[2:]}.json")
+        assert data is not None, f"{address} is named and not there"
+        assert hashlib.sha256(data).hexdigest() == digits
+
+
+def _require_answers(store: Store, scope_id: str, entries: list[dict[str, Any]]) -> None:
+    events = [entry["body"] for entry in entries if entry["kind"] == "event"]
+    logged = store.log(scope_id=scope_id, limit=1000)["items"]
+    assert [one["event_id"] for one in logged] == [one["event_id"] for one in events]
+    identifiers = dict.fromkeys(event.get("object_id", "") for event in events)
+    for object_id in (one for one in identifiers if one.startswith("mem:")):
+        history = store.history(scope_id=scope_id, object_id=object_id)["items"]
+        try:
+            envelope = store.read(scope_id=scope_id, object_id=object_id)
+        except (ObjectDeleted, ObjectRedacted):
+            assert history[-1]["availability_state"] in ("deleted", "redacted")
+        else:
+            assert history[-1]["version_id"] == envelope["version_id"]
+        assert [one["sequence"] for one in history] == list(range(1, len(history) + 1))
+    for envelope in _all(store, scope_id):
+        erased = any(entry["kind"] == "erasure" for entry in entries)
+        assert not (erased and SECRET in json.dumps(envelope))
+
+
+def _all(store: Store, scope_id: str) -> Iterator[Any]:
+    yield from store.query(scope_id=scope_id, any_state=True, limit=1000)["items"]
+
+
+def _require_checker_content(store: Path, allowed: set[str]) -> None:
+    """The checker finds nothing but what recovery will set right."""
+    if not (store / "store.json").exists():
+        return
+    findings = checked(store)["findings"]
+    found = {finding["id"]: finding for finding in findings}
+    assert found.keys() <= allowed, {name: found[name] for name in found.keys() - allowed}

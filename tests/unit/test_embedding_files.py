@@ -1,0 +1,147 @@
+"""Vectors on disk: torn by a dead writer, replaced, damaged."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pamctl.errors import StoreDamaged
+from pamctl.store import files
+from pamctl.store.embeddings import EmbeddingFiles, NewEmbedding, lock, stored_spaces
+from pamctl.store.layout import ScopeLayout, scope_folder
+
+SPACE = "emb:a"
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Iterator[ScopeLayout]:
+    layout = ScopeLayout(tmp_path)
+    with lock(layout):
+        yield layout
+
+
+@pytest.fixture
+def space(layout: ScopeLayout) -> EmbeddingFiles:
+    return EmbeddingFiles(layout, SPACE, 2)
+
+
+def new(object_id: str, *numbers: float) -> NewEmbedding:
+    return NewEmbedding(object_id, f"ver:{object_id[4:]}", struct.pack("<2f", *numbers))
+
+
+def held(space: EmbeddingFiles) -> dict[str, tuple[float, ...]]:
+    return {row.object_id: vector for row, vector in space.vectors(space.rows().values())}
+
+
+def file(layout: ScopeLayout, suffix: str) -> Path:
+    (found,) = (layout.embeddings / scope_folder(SPACE)).glob(f"*{suffix}")
+    return found
+
+
+def test_vectors_come_back_and_later_ones_count(space: EmbeddingFiles) -> None:
+    assert held(space) == {}
+    space.put([new("mem:1", 1, 2), new("mem:2", 3, 4)])
+    space.put([new("mem:1", 5, 6)])
+    assert held(space) == {"mem:2": (3.0, 4.0), "mem:1": (5.0, 6.0)}
+    assert [row.version_id for row in space.rows().values()] == ["ver:2", "ver:1"]
+
+
+def test_what_a_writer_left_at_any_byte_is_no_vector(
+    layout: ScopeLayout, space: EmbeddingFiles
+) -> None:
+    space.put([new("mem:1", 1, 2)])
+    lines, vectors = file(layout, ".jsonl"), file(layout, ".f32")
+    whole = (lines.read_bytes(), vectors.read_bytes())
+    space.put([new("mem:2", 3, 4)])
+    longer = (lines.read_bytes(), vectors.read_bytes())
+    torn = [(whole[0], longer[1][:cut]) for cut in range(len(whole[1]), len(longer[1]) + 1)]
+    torn += [(longer[0][:cut], longer[1]) for cut in range(len(whole[0]), len(longer[0]))]
+    torn += [(longer[0], whole[1])]
+    for left in torn:
+        lines.write_bytes(left[0])
+        vectors.write_bytes(left[1])
+        assert held(space) == {"mem:1": (1.0, 2.0)}, left
+        space.put([new("mem:3", 7, 8)])
+        assert held(space) == {"mem:1": (1.0, 2.0), "mem:3": (7.0, 8.0)}, left
+
+
+def test_what_is_taken_away_leaves_no_byte(layout: ScopeLayout, space: EmbeddingFiles) -> None:
+    space.put([new("mem:1", 1, 2), new("mem:2", 3, 4), new("mem:1", 9, 9)])
+    rows = space.rows()
+    assert space.keep({"mem:2"}) == 1
+    assert held(space) == {"mem:2": (3.0, 4.0)}
+    assert file(layout, ".f32").read_bytes() == struct.pack("<2f", 3, 4)
+    assert b"mem:1" not in file(layout, ".jsonl").read_bytes()
+    # A reader that looked before finds nothing, and nothing wrong.
+    assert list(space.vectors(rows.values())) == []
+    space.put([new("mem:4", 0, 1)])
+    assert held(space) == {"mem:2": (3.0, 4.0), "mem:4": (0.0, 1.0)}
+
+
+@pytest.mark.parametrize("step", ["vectors", "lines", "removal"])
+def test_a_writer_that_dies_while_it_takes_away(
+    layout: ScopeLayout, space: EmbeddingFiles, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    space.put([new("mem:1", 1, 2), new("mem:2", 3, 4)])
+    replace, remove = files.replace_whole, files.remove_durably
+    made: list[Path] = []
+
+    def dying(path: Path, data: bytes) -> None:
+        if len(made) == {"vectors": 0, "lines": 1}.get(step):
+            raise KeyboardInterrupt
+        made.append(path)
+        replace(path, data)
+
+    def gone(paths: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "replace_whole", dying)
+        if step == "removal":
+            patched.setattr(files, "remove_durably", gone)
+        with pytest.raises(KeyboardInterrupt):
+            space.keep({"mem:2"})
+    assert files.remove_durably is remove
+    expected = {"mem:2": (3.0, 4.0)}
+    assert held(space) == (expected if step == "removal" else {"mem:1": (1.0, 2.0), **expected})
+    space.keep({"mem:2"})
+    assert held(space) == expected
+    assert len(list((layout.embeddings / scope_folder(SPACE)).glob("*.f32"))) == 1
+
+
+def test_damage_is_said_and_not_guessed_at(layout: ScopeLayout, space: EmbeddingFiles) -> None:
+    space.put([new("mem:1", 1, 2)])
+    file(layout, ".jsonl").write_bytes(b"{}\n")
+    with pytest.raises(StoreDamaged):
+        space.rows()
+    file(layout, ".f32").unlink()
+    with pytest.raises(StoreDamaged):
+        space.rows()
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_what_is_no_file_is_not_opened(
+    layout: ScopeLayout, space: EmbeddingFiles, tmp_path: Path, kind: str
+) -> None:
+    space.put([new("mem:1", 1, 2)])
+    path = file(layout, ".jsonl")
+    path.unlink()
+    if kind == "link":
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.write_bytes(b'{"object_id":"mem:1","version_id":"ver:1"}\n')
+        path.symlink_to(elsewhere)
+    else:
+        os.mkfifo(path)
+    with pytest.raises(StoreDamaged):
+        space.rows()
+
+
+def test_spaces_are_found_by_what_they_say_they_are(layout: ScopeLayout) -> None:
+    for space_id in ("emb:a", "emb:A"):
+        EmbeddingFiles(layout, space_id, 2).put([new("mem:1", 1, 2)])
+    (layout.embeddings / "stray").mkdir()
+    assert sorted(name for name, _ in stored_spaces(layout)) == ["emb:A", "emb:a"]
