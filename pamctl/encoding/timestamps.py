@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 _RFC3339 = re.compile(
     r"(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?"
@@ -76,8 +77,14 @@ def to_utc(text: str) -> str:
 def from_nanoseconds(nanoseconds: int) -> str:
     """A point on the system clock, nanoseconds since 1970 in UTC, as a timestamp in
     microseconds: always 27 characters, so that equal widths compare as text."""
-    moment = _EPOCH + timedelta(microseconds=nanoseconds // 1000)
-    return moment.isoformat(timespec="microseconds") + "Z"
+    seconds, rest = divmod(nanoseconds, 1_000_000_000)
+    return f"{_second(seconds)}.{rest // 1000:06}Z"
+
+
+@lru_cache(maxsize=2)
+def _second(seconds: int) -> str:
+    """Remembered, because what happens within a second is written many times."""
+    return (_EPOCH + timedelta(seconds=seconds)).isoformat()
 
 
 def seconds_between(earlier: str, later: str) -> float:

@@ -119,7 +119,8 @@ class Group:
         staged = self._staged_scope(request)
         request.setdefault("operation_id", staged.desk.sources.identifier("op"))
         result = staged.perform(operation, request)
-        self.plain = staged.plain and not result["replayed"]
+        # What a create answers is made of its request alone.
+        self.plain = operation == "create" and staged.plain and not result["replayed"]
         return result
 
     def admit(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -53,7 +53,7 @@ def _clear_index(scope: OpenScope) -> str | None:
         cleared = scope.rebuild_index()
     except ServiceUnavailable as error:
         return error.message
-    return None if cleared else "another process is reading the index as it was"
+    return None if cleared else "the index file cannot be cleared while others read or own it"
 
 
 def _forget_vectors(scope: OpenScope) -> None:
