@@ -267,13 +267,13 @@ class ScopeIndex:
         """Hold what `other` holds, which was made anew and is closed by this, and nothing of
         what was there before. Whoever else uses the file sees the one or the other.
 
-        False when another process kept a look at what was there before: then the file may go
-        on holding it, and `erasures` says so.
+        False when the file may go on holding it, because another process goes on looking at
+        it or it cannot be written here; `erasures` says so then.
         """
         if self._home != "file":
             self._database.close()
             self._database, self._home = other._database, "memory"
-            return True
+            return self._path is None or not self._path.exists()
         with contextlib.closing(other._database) as made:
             try:
                 overwrite(self._database, made)

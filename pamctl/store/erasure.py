@@ -63,6 +63,12 @@ def rewrite_packs(layout: ScopeLayout, erasures: Mapping[str, Erasing]) -> list[
         with os.fdopen(open_plain(layout.pack_file(old)), "rb") as pack:
             while line := pack.readline(DOCUMENT_BYTES_MAX + 1):
                 data = line.removesuffix(b"\n")
+                if len(data) > DOCUMENT_BYTES_MAX:
+                    raise StoreDamaged(
+                        f"the pack {old} has a line that is longer than a version may be",
+                        hint="run `pamctl fsck` to see what is damaged; nothing was changed",
+                        path=str(layout.pack_file(old)),
+                    )
                 erasing = erasures.get(sha256_digest(data))
                 lines.append(data if erasing is None else erasing.stub)
         data = b"\n".join(lines) + b"\n"

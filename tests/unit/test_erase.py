@@ -681,7 +681,7 @@ def test_who_reads_the_index_as_it_was_delays_its_clearing(
     other.execute("SELECT count(*) FROM version").fetchone()
     gone = opened.redact(**change(made, erase=True))
     assert gone["erased_versions"] == 1
-    assert any("another process is reading the index" in notice for notice in opened.notices)
+    assert any("the index file cannot be cleared" in notice for notice in opened.notices)
     assert {name.split("/")[0] for name, _ in remnants(store.path, *WORDS)} == {"index"}
     other.close()
     pamctl.open_store(store.path).create(
@@ -712,5 +712,44 @@ def test_a_store_whose_files_cannot_be_removed_says_so(
     # It was committed; whoever comes next makes it true.
     again = pamctl.open_store(store.path).redact(**change(made, erase=True, idempotency_key="k"))
     assert again["replayed"] is True
+    assert remnants(store.path, SECRET, *WORDS) == []
+    whole(store)
+
+
+def test_an_index_file_that_cannot_be_written_is_told_of(
+    store: Store, create: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import os
+
+    made = create({"text": SECRET})
+    store.close()
+    real = os.access
+    folder = str(store.layout.index)
+
+    def access(path: Any, mode: int) -> bool:
+        return not str(path).startswith(folder) and real(path, mode)
+
+    monkeypatch.setattr(os, "access", access)
+    opened = pamctl.open_store(store.path)
+    opened.redact(**change(made, erase=True))
+    assert any("the index file cannot be cleared" in notice for notice in opened.notices)
+    monkeypatch.setattr(os, "access", real)
+    pamctl.open_store(store.path).create(
+        scope_id=SCOPE, object_type="claim", actor=HUMAN, provenance=SEEN, canonical_content=1
+    )
+    assert remnants(store.path, SECRET, *WORDS) == []
+
+
+def test_a_pack_line_that_no_version_can_be_stops_the_erasure(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = pack(store, {"a": SECRET}, {"a": OTHER * 50})
+    monkeypatch.setattr("pamctl.store.erasure.DOCUMENT_BYTES_MAX", 1000)
+    head = store.head(SCOPE)
+    with pytest.raises(errors.StoreDamaged):
+        store.redact(**change(made[0], erase=True))
+    assert store.head(SCOPE) == head
+    monkeypatch.undo()
+    store.redact(**change(made[0], erase=True))
     assert remnants(store.path, SECRET, *WORDS) == []
     whole(store)
