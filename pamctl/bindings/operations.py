@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from pamctl.bindings.query_document import is_query_document, query_arguments
-from pamctl.errors import InvalidRequest
+from pamctl.errors import InvalidRequest, SubscriptionClosed
 
 Arguments = Mapping[str, Any]
 
@@ -130,6 +130,15 @@ def _inspect_history(performer: Performer, arguments: Arguments) -> Any:
     return _checked("history" if "object_id" in arguments else "log")(performer, arguments)
 
 
+def _poll(performer: Performer, arguments: Arguments) -> Any:
+    """What a program that polls is given of a closed subscription is that there is nothing,
+    and why: after the close nothing is delivered (PAMSPEC §18.3), which is no failure."""
+    try:
+        return _checked("poll_subscription")(performer, arguments)
+    except SubscriptionClosed as closed:
+        return {"events": [], "closed": closed.details}
+
+
 OPERATIONS: Mapping[str, Operation] = {
     "create": Operation(_grouped("create"), grouped=True),
     "read": Operation(_checked("read")),
@@ -145,7 +154,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "log": Operation(_checked("log")),
     "subscribe": Operation(_grouped("subscribe"), grouped=True),
     "unsubscribe": Operation(_checked("close_subscription"), scoped=False, acting=False),
-    "poll_subscription": Operation(_checked("poll_subscription"), scoped=False, acting=False),
+    "poll_subscription": Operation(_poll, scoped=False, acting=False),
     "acknowledge_subscription": Operation(
         _checked("acknowledge_subscription"), scoped=False, acting=False
     ),

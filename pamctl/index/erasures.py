@@ -10,6 +10,7 @@ from typing import Any
 from pamctl.index.rows import EntryPlace
 
 NOTE_REMNANTS = "UPDATE sweep SET remnants = 1"
+NOTE_CLEARED = "UPDATE sweep SET remnants = 0"
 
 _DUE = """
     SELECT other.n, "offset", length, NULL FROM other, sweep

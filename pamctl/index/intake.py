@@ -132,7 +132,7 @@ class Intake:
             return None
         since = body["sequence"]
         has_text = "canonical_content" in envelope
-        erased = stored.erased or stored.envelope is None
+        erased = stored.erased
         number = get("sequence", MISSING)
         availability = _AVAILABILITY.get(get("availability_state", ""), MISSING)
         provenance = get("provenance", _NOTHING)

@@ -25,7 +25,7 @@ from pamctl.index.database import (
     schema_version,
     unavailable,
 )
-from pamctl.index.erasures import NOTE_REMNANTS, Erasures
+from pamctl.index.erasures import NOTE_CLEARED, NOTE_REMNANTS, Erasures
 from pamctl.index.rows import ROW_SQL, EntryPlace, VersionRow, version_row
 from pamctl.index.schema import SCHEMA_VERSION, blank_index
 from pamctl.limits import INTEGER_MAX
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pamctl.index.structured_query import Page, StructuredQuery
 
 _SELECT_VERSION = f"SELECT {ROW_SQL} FROM version"
+_SELECT_COUNTS = "SELECT objects, versions, events FROM position"
 _SELECT_POSITION = 'SELECT "offset", entries, sequence, head, head_bytes FROM position'
 _SEQUENCE_AT = """
     SELECT * FROM (
@@ -276,10 +277,12 @@ class ScopeIndex:
             return self._path is None or not self._path.exists()
         with contextlib.closing(other._database) as made:
             try:
+                # Noted first: whoever dies before the log is cleared leaves word of it.
+                made.execute(NOTE_REMNANTS)
                 overwrite(self._database, made)
                 cleared = clear_log(self._database)
-                if not cleared:
-                    self._database.execute(NOTE_REMNANTS)
+                if cleared:
+                    self._database.execute(NOTE_CLEARED)
             except sqlite3.DatabaseError as error:
                 raise unavailable(error) from error
         return cleared
@@ -296,9 +299,7 @@ class ScopeIndex:
     def counts(self) -> dict[str, int]:
         """How many memory objects there are, deleted ones included, and how many versions
         and events of any family."""
-        ((objects, versions, events),) = self._rows(
-            "SELECT objects, versions, events FROM position"
-        )
+        ((objects, versions, events),) = self._rows(_SELECT_COUNTS)
         return {"objects": objects, "versions": versions, "events": events}
 
     def search(self, query: StructuredQuery) -> Page:

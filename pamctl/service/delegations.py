@@ -41,7 +41,7 @@ from pamctl.service.desk import Change, Desk
 from pamctl.service.envelopes import complete_provenance, next_version
 
 if TYPE_CHECKING:
-    from pamctl.service.arguments import (
+    from pamctl.service.family_arguments import (
         CheckDelegationArguments,
         GrantDelegationArguments,
         ListDelegationsArguments,

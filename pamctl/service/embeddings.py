@@ -27,13 +27,13 @@ from pamctl.store.embeddings import EmbeddingFiles, NewEmbedding, lock, stored_s
 
 if TYPE_CHECKING:
     from pamctl.index.rows import VersionRow
-    from pamctl.service.arguments import (
+    from pamctl.service.desk import Change, Desk
+    from pamctl.service.family_arguments import (
         EmbeddingDeleteArguments,
         EmbeddingExportArguments,
         EmbeddingPutArguments,
         EmbeddingStatusArguments,
     )
-    from pamctl.service.desk import Change, Desk
     from pamctl.service.open_scope import OpenScope
     from pamctl.service.store import Store
     from pamctl.store.embeddings import Embedded

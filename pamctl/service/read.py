@@ -13,6 +13,7 @@ from pamctl.service.envelopes import is_withheld
 from pamctl.service.visibility import absent, visible
 
 if TYPE_CHECKING:
+    from pamctl.service.open_scope import OpenScope
     from pamctl.service.store import Store
 
 
@@ -36,6 +37,7 @@ def read(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
     require_of(scope.policy(), request, "read", current)
     if current is None:
         raise absent(object_id, scope.scope_id)
+    _require_whole(scope, current)
     boundary = boundary_of(scope, request)
     if boundary is not None:
         return _read_through(boundary, request)
@@ -77,6 +79,12 @@ def _read_through(boundary: Boundary, request: Mapping[str, Any]) -> dict[str, A
     if not row.erased:
         _require_visible(row, boundary.judge(row), explicit=version_id is not None)
     return scope.envelope(row)
+
+
+def _require_whole(scope: OpenScope, current: VersionRow) -> None:
+    """Raises StoreDamaged when the version that says what may be shown is missing."""
+    if current.availability_state is None and not current.erased:
+        scope.version_bytes(current)
 
 
 def _require_visible(row: VersionRow, current: VersionRow, *, explicit: bool) -> None:

@@ -36,7 +36,7 @@ from pamctl.service.visibility import Visibility, absent
 from pamctl.store.commit import NewEntry
 
 if TYPE_CHECKING:
-    from pamctl.service.arguments import (
+    from pamctl.service.family_arguments import (
         SnapshotArguments,
         SnapshotCreateArguments,
         SnapshotDiffArguments,

@@ -13,7 +13,7 @@ from pamctl.service.desk import Change, Desk
 from pamctl.store.commit import NewEntry
 
 if TYPE_CHECKING:
-    from pamctl.service.arguments import (
+    from pamctl.service.family_arguments import (
         SpaceAddArguments,
         SpaceArguments,
         SpaceListArguments,

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
         RedactArguments,
         RelateArguments,
         ScopeArguments,
-        SubscribeArguments,
         TransitionArguments,
         UpdateArguments,
     )
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from pamctl.service.desk import Desk
     from pamctl.service.embeddings import Embeddings
     from pamctl.service.evaluation import Evaluation
+    from pamctl.service.family_arguments import SubscribeArguments
     from pamctl.service.group import Group
     from pamctl.service.snapshots import Snapshots
     from pamctl.service.spaces import Spaces

@@ -33,7 +33,7 @@ from pamctl.service.open_scope import OpenScope
 from pamctl.store.subscriptions import KeptCursor, SubscriptionFiles
 
 if TYPE_CHECKING:
-    from pamctl.service.arguments import (
+    from pamctl.service.family_arguments import (
         AcknowledgeSubscriptionArguments,
         CloseSubscriptionArguments,
         ListSubscriptionsArguments,

@@ -281,11 +281,12 @@ def test_status_tells_counts_and_heads(in_store: Program, remember: Remember) ->
 
 def test_the_index_can_be_rebuilt(in_store: Program, remember: Remember) -> None:
     remember("tea", "--validation", "corroborated")
-    before = in_store("query", "--text", "tea").stdout
+    before = in_store("query", "--text", "tea").json["items"]
     rebuilt = in_store("index", "rebuild").json["items"]
     assert [scope["scope_id"] for scope in rebuilt] == ["workspace:default"]
     assert in_store("index", "status").json["items"] == rebuilt
-    assert in_store("query", "--text", "tea").stdout == before
+    assert in_store("query", "--text", "tea").json["items"] == before
+    assert in_store("log").json["items"][-1]["event_type"] == "index_rebuilt"
 
 
 def test_scope_and_actor_come_from_flag_environment_and_default(
