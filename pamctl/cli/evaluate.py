@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from pamctl.cli import options
-from pamctl.cli.invocation import EVALUATION_VARIABLE, Invocation, path_text
+from pamctl.cli.invocation import EVALUATION_VARIABLE, Invocation
+from pamctl.cli.paths import path_text
 from pamctl.cli.verbs import application, verb
 from pamctl.encoding.canonical import canonical
 from pamctl.errors import (

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from pamctl.cli import options, presentation
-from pamctl.cli.invocation import Invocation, as_path, path_text
+from pamctl.cli.invocation import Invocation
+from pamctl.cli.paths import as_path, path_text
 from pamctl.cli.verbs import application, verb
 from pamctl.errors import InvalidRequest, ServiceUnavailable
 

@@ -6,7 +6,7 @@ import sys
 from typing import IO, Any, NamedTuple
 
 from pamctl.cli import output
-from pamctl.cli.invocation import as_path
+from pamctl.cli.paths import as_path
 from pamctl.encoding import strict_json
 from pamctl.errors import InvalidRequest, PamError
 from pamctl.limits import DOCUMENT_BYTES_MAX

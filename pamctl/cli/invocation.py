@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pamctl.cli import output
+from pamctl.cli.paths import as_path, path_text
 from pamctl.encoding.identifiers import new_identifier
 from pamctl.errors import InvalidRequest
 
@@ -184,16 +185,6 @@ class Invocation:
         """Tells a user who asked for --verbose."""
         if self.flags.get("verbose"):
             self.note(text)
-
-
-def as_path(text: str) -> Path:
-    """The file that UTF-8 `text` names, whatever encoding the locale gives file names."""
-    return Path(os.fsdecode(text.encode("utf-8")))
-
-
-def path_text(path: Path) -> str:
-    """A path as UTF-8 text, whatever encoding the locale gives file names."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def local_name() -> str:

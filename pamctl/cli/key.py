@@ -7,7 +7,8 @@ import typer
 
 from pamctl.cli import input as given
 from pamctl.cli import options, presentation
-from pamctl.cli.invocation import Invocation, as_path
+from pamctl.cli.invocation import Invocation
+from pamctl.cli.paths import as_path
 from pamctl.cli.presentation import Column
 from pamctl.cli.verbs import application, verb
 from pamctl.crypto.keys import PublicKey

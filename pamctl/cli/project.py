@@ -8,7 +8,8 @@ import typer
 
 from pamctl.cli import input as given
 from pamctl.cli import options, output, presentation
-from pamctl.cli.invocation import Invocation, as_path
+from pamctl.cli.invocation import Invocation
+from pamctl.cli.paths import as_path
 from pamctl.cli.query import temporal
 from pamctl.cli.verbs import application, verb
 from pamctl.errors import (

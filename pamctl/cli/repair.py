@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pamctl.cli import options, output
-from pamctl.cli.invocation import Invocation, as_path, path_text
+from pamctl.cli.invocation import Invocation
+from pamctl.cli.paths import as_path, path_text
 from pamctl.cli.verbs import application, verb
 from pamctl.errors import (
     EXIT_CHECK_FAILED,

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from pamctl.cli import options, presentation
-from pamctl.cli.invocation import Invocation, path_text
+from pamctl.cli.invocation import Invocation
+from pamctl.cli.paths import path_text
 from pamctl.cli.presentation import Column
 from pamctl.cli.verbs import application, verb
 from pamctl.errors import ScopeNotFound

@@ -13,7 +13,8 @@ import typer
 from pamctl.bindings import stdio as binding
 from pamctl.cli import failures, options, output
 from pamctl.cli import input as given
-from pamctl.cli.invocation import Invocation, as_path, new_operation_id
+from pamctl.cli.invocation import Invocation, new_operation_id
+from pamctl.cli.paths import as_path
 from pamctl.cli.verbs import application, verb
 from pamctl.errors import InvalidRequest, PamError, ServiceUnavailable
 
