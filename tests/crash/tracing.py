@@ -7,6 +7,7 @@ call before it, so every moment is met by killing before each call, and before t
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,6 +37,15 @@ _RESULT = re.compile(r" = (?P<result>-?\d+|\?)[^\"]*\Z")
 _TEMPORARY = re.compile(r"\.\d+-(\d+)\.new")
 _PIPE = re.compile(r"pipe:\[\d+\]")
 _SECONDS_MAX = 60
+# What a scenario may import; the rest is compiled anew in each run, and so the same.
+_COMPILE = """
+import importlib, pkgutil
+import tests.crash.actor, tests.crash.scenarios
+import pamctl.bindings, pamctl.index, pamctl.projection, pamctl.service, pamctl.store
+for package in (pamctl.bindings, pamctl.index, pamctl.projection, pamctl.service, pamctl.store):
+    for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+        importlib.import_module(module.name)
+"""
 
 
 class Call(NamedTuple):
@@ -128,12 +139,23 @@ def _run(name: str, store: Path, log: Path, options: list[str]) -> Outcome:
 
 def _environment() -> Mapping[str, str]:
     """Little, so that all runs are alike; above all no measuring of coverage."""
-    return {
+    return {**_bare_environment(), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+@cache
+def _bare_environment() -> Mapping[str, str]:
+    """With compiled modules of its own, so that nobody who runs Python beside the sweep adds
+    any: each would be other files opened, and every call behind would be counted otherwise."""
+    compiled = tempfile.mkdtemp(prefix="pamctl-crash-")
+    atexit.register(shutil.rmtree, compiled, ignore_errors=True)
+    environment = {
         "PATH": os.defpath,
         "LC_ALL": "C.UTF-8",
-        "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
+        "PYTHONPYCACHEPREFIX": compiled,
     }
+    subprocess.run([sys.executable, "-c", _COMPILE], cwd=ROOT, env=environment, check=True)
+    return environment
 
 
 def _calls(log: Path) -> list[Call]:
