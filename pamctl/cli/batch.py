@@ -45,7 +45,7 @@ def batch(
     when it is durable. The first operation that fails ends the batch: those before it stand.
     """
     # A batch makes many objects and few cycles; collecting seldom saves a twentieth.
-    gc.set_threshold(100_000)
+    gc.set_threshold(1_000_000)
     gc.enable()
     terms = binding.Terms(
         defaults={"scope_id": call.scope_id, "actor": call.actor},

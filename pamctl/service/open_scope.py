@@ -31,6 +31,9 @@ class OpenScope:
         self.index = ScopeIndex(index_path)
         self._versions = Versions(layout)
         self._policy: tuple[int, dict[str, Any]] | None = None
+        # How many ledger entries were looked through for a later policy than that.
+        self._policy_seen = -1
+        self._entries = 0
         self._past: tuple[tuple[int, int], ScopeIndex] | None = None
 
     def refresh(self) -> Position:
@@ -52,12 +55,16 @@ class OpenScope:
             position = self.index.position()
             if position == before:
                 break  # what follows is a transaction that is not complete
+        self._entries = position.entries
         return position
 
     def follow(self, base: Position, committed: list[Transaction]) -> None:
         """Bring what is derived up to what was just committed behind `base`: the index, and
         the vectors of objects whose content may no longer be had (PAMSPEC §15.8)."""
         self.index.apply(base, committed)
+        if self._policy_seen == base.entries and not _has_policy(committed):
+            self._policy_seen = committed[-1].after.entries
+        self._entries = committed[-1].after.entries
         if self.layout.embeddings.is_dir():
             from pamctl.store.embeddings import withdraw
 
@@ -119,12 +126,19 @@ class OpenScope:
     def policy(self) -> dict[str, Any]:
         """The scope's policy in force: the last one that its ledger holds. The same object
         each time, for as long as that is the same."""
+        if self._policy is not None and self._policy_seen == self._entries:
+            return self._policy[1]
         place = self.index.latest("policy")
+        self._policy_seen = self._entries
         offset = -1 if place is None else place.offset
         if self._policy is None or self._policy[0] != offset:
             in_force = default_policy() if place is None else self.entry(place)["body"]["policy"]
             self._policy = (offset, in_force)
         return self._policy[1]
+
+
+def _has_policy(committed: list[Transaction]) -> bool:
+    return any(entry.kind == "policy" for done in committed for entry in done.entries)
 
 
 def _stored(row: VersionRow) -> StoredVersion:

@@ -202,8 +202,10 @@ def _staged(staging: Path, name: str, data: bytes, mode: int) -> Iterator[Path]:
             _write_new(descriptor, data)
             yield temporary
     finally:
+        # Nearly always it has got its name, and is not there any more.
         with contextlib.suppress(OSError):
-            os.unlink(temporary)
+            if os.path.lexists(temporary):
+                os.unlink(temporary)
 
 
 def _temporary(folder: Path, name: str, make: Callable[[Path], _Made]) -> tuple[_Made, Path]:

@@ -1,9 +1,13 @@
-"""Where everything is in a `.pam` directory: names and paths, and no I/O."""
+"""Where everything is in a `.pam` directory: names and paths, and no I/O.
+
+Paths are put together once: a commit asks for a dozen of them.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from pamctl.encoding.digests import sha256_hex
@@ -18,42 +22,42 @@ _ADDRESS = re.compile(r"sha256:([0-9a-f]{64})\Z")
 _PACK_NAME = re.compile(r"[0-9a-f]{64}\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StoreLayout:
     """Paths of a store. `root` is the `.pam` directory itself."""
 
     root: Path
 
-    @property
+    @cached_property
     def store_file(self) -> Path:
         return self.root / "store.json"
 
-    @property
+    @cached_property
     def lock(self) -> Path:
         """Held while a scope is made."""
         return self.root / "lock"
 
-    @property
+    @cached_property
     def scopes(self) -> Path:
         return self.root / "scopes"
 
-    @property
+    @cached_property
     def keys(self) -> Path:
         return self.root / "keys"
 
-    @property
+    @cached_property
     def projections(self) -> Path:
         return self.root / "projections"
 
-    @property
+    @cached_property
     def index(self) -> Path:
         return self.root / "index"
 
-    @property
+    @cached_property
     def quarantine(self) -> Path:
         return self.root / "quarantine"
 
-    @property
+    @cached_property
     def folders(self) -> tuple[Path, ...]:
         return (self.scopes, self.keys, self.projections, self.index, self.quarantine)
 
@@ -66,44 +70,44 @@ class StoreLayout:
         return self.index / f"{scope.root.name}.sqlite"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ScopeLayout:
     """Paths of one scope. `root` is its folder under `scopes/`."""
 
     root: Path
 
-    @property
+    @cached_property
     def scope_file(self) -> Path:
         return self.root / "scope.json"
 
-    @property
+    @cached_property
     def ledger(self) -> Path:
         return self.root / "ledger.jsonl"
 
-    @property
+    @cached_property
     def versions(self) -> Path:
         return self.root / "versions"
 
-    @property
+    @cached_property
     def packs(self) -> Path:
         return self.root / "packs"
 
-    @property
+    @cached_property
     def subscriptions(self) -> Path:
         return self.root / "subscriptions"
 
-    @property
+    @cached_property
     def embeddings(self) -> Path:
         """Vectors, by Embedding Space; derived."""
         return self.root / "embeddings"
 
-    @property
+    @cached_property
     def staging(self) -> Path:
         """Files on their way to their names. What stands here while nobody holds the lock
         was left by a writer that died."""
         return self.root / "tmp"
 
-    @property
+    @cached_property
     def lock(self) -> Path:
         return self.root / "lock"
 
