@@ -108,7 +108,7 @@ class ScopeWriter:
         folders = (self._layout.versions, self._layout.packs, self._layout.staging)
         for folder in folders:
             require_own_folder(folder)
-        if not self._layout.staging.is_dir():
+        if not os.path.isdir(self._layout.staging):
             for folder in folders:
                 files.ensure_directory(folder)
 

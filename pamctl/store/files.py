@@ -44,9 +44,10 @@ def create_idempotent(
 
     It does no harm to do this twice, or in two processes at once: the bytes are the same.
     """
-    with _staged(staging or path.parent, path.name, data, mode) as temporary:
+    folder = path.parent
+    with _staged(staging or folder, path.name, data, mode) as temporary:
         os.rename(temporary, path)
-        sync_directory(path.parent)
+        sync_directory(folder)
 
 
 def replace_whole(path: Path, data: bytes, *, mode: int = 0o644) -> None:
@@ -195,10 +196,11 @@ def sync_directory(path: Path) -> None:
 @contextlib.contextmanager
 def _staged(staging: Path, name: str, data: bytes, mode: int) -> Iterator[Path]:
     """A durable file under a temporary name, which is gone afterwards."""
-    with _explained(staging / name):
+    meant = staging / name
+    with _explained(meant):
         descriptor, temporary = _temporary(staging, name, lambda path: _open_new(path, mode))
     try:
-        with _explained(staging / name):
+        with _explained(meant):
             _write_new(descriptor, data)
             yield temporary
     finally:

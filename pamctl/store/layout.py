@@ -114,7 +114,7 @@ class ScopeLayout:
     def version_file(self, address: str) -> Path:
         """The file of the version with this address (`sha256:` and 64 digits)."""
         digits = address_digits(address)
-        return self.versions / digits[:2] / f"{digits[2:]}.json"
+        return self.versions.joinpath(digits[:2], f"{digits[2:]}.json")
 
     def stub_file(self, address: str) -> Path:
         """What stands in the place of an erased version."""

@@ -28,7 +28,7 @@ _KILLED = -9
 # Of the calls on an index, which is derived, one in so many.
 _INDEX_STRIDE = 9
 _SHORT = ("create-keyed", "batch", "erase")
-_RECORDINGS_MAX = 4
+_RECORDINGS_MAX = 12
 _FAULTS = ("KILL", "EIO", "ENOSPC")
 
 
@@ -66,6 +66,8 @@ class Sweep:
 
     def _stopped(self, call: Call, fault: str) -> Outcome:
         """A run that the fault meets at a call, for which it may be counted anew."""
+        before = self.calls[: self.calls.index(call)]
+        which = [one.place for one in before].count(call.place)
         for _ in range(_RECORDINGS_MAX):
             copied(self.prepared, self.store)
             try:
@@ -73,13 +75,9 @@ class Sweep:
                     return killed_before(self.name, self.store, call)
                 return failing(self.name, self.store, call, fault)
             except Drifted:
-                which = [one.place for one in self.calls[: self.calls.index(call)]].count(
-                    call.place
-                )
                 calls, _ = record(self.name, copied(self.prepared, self.store))
                 again = changing(calls, self.store)
                 call = [one for one in again if one.place == call.place][which]
-                self.calls = again
         raise AssertionError(f"no run met {call}")
 
 
@@ -97,7 +95,9 @@ def test_at_every_call(name: str, fault: str, tmp_path: Path, thorough: bool) ->
     sweep = Sweep(name, tmp_path)
     points = sweep.points()
     if not thorough:
-        points = [call for call in points if "/index" not in call.line]
+        # Python opens files too, and not in every run as many: those are counted again and
+        # again only where there is time for it.
+        points = [call for call in points if call.name != "openat" and "/index" not in call.line]
         points = points[:: 1 if fault == "KILL" else 2]
     failures: list[Exception] = []
     for call in points:
