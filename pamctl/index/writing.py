@@ -58,6 +58,12 @@ _MOVE_ON = """
 """
 
 
+_STANDING = """
+    SELECT user_version, "offset", entries, sequence, head, head_bytes
+    FROM pragma_user_version, position
+"""
+
+
 def write(database: sqlite3.Connection, base: Position, intake: Intake, after: Position) -> bool:
     """Add `intake`, which the ledger holds from `base` to `after`. All of it or nothing.
 
@@ -103,12 +109,8 @@ def write(database: sqlite3.Connection, base: Position, intake: Intake, after: P
 def _stands_at(database: sqlite3.Connection, base: Position) -> bool:
     """Whether the index is at `base`, and still of our schema: another release of pamctl may
     have made the file its own since it was opened."""
-    if database.execute("PRAGMA user_version").fetchone() != (SCHEMA_VERSION,):
-        return False
-    row = database.execute(
-        'SELECT "offset", entries, sequence, head, head_bytes FROM position'
-    ).fetchone()
-    return row is not None and Position(*row) == base
+    row = database.execute(_STANDING).fetchone()
+    return row is not None and row[0] == SCHEMA_VERSION and row[1:] == base
 
 
 def _write_versions(database: sqlite3.Connection, intake: Intake) -> int:

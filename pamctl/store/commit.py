@@ -106,9 +106,7 @@ class ScopeWriter:
     def _ensure_folders(self) -> None:
         """Folders that are empty do not survive git; a clone gets them back here."""
         folders = (self._layout.versions, self._layout.packs, self._layout.staging)
-        for folder in folders:
-            require_own_folder(folder)
-        if not os.path.isdir(self._layout.staging):
+        if not all(require_own_folder(folder) for folder in folders):
             for folder in folders:
                 files.ensure_directory(folder)
 

@@ -62,12 +62,15 @@ def _open(path: Path) -> int:
 def _turn(folder: Path, wait_sec: float) -> Iterator[None]:
     """Be the next to get the lock in a folder, or try it after `wait_sec` seconds all the
     same: who has the turn may have been stopped, and some file systems lock no folders."""
-    with contextlib.ExitStack() as held:
+    descriptor = -1
+    try:
         with contextlib.suppress(OSError):
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            held.callback(os.close, descriptor)
             _lock_within(descriptor, wait_sec)
         yield
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 def _lock_within(descriptor: int, wait_sec: float) -> bool:
@@ -75,8 +78,11 @@ def _lock_within(descriptor: int, wait_sec: float) -> bool:
     deadline = time.monotonic() + wait_sec
     pause = _PAUSE_MIN_SEC
     while True:
-        with contextlib.suppress(BlockingIOError):
+        try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            pass
+        else:
             return True
         if time.monotonic() > deadline:
             return False

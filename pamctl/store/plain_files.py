@@ -41,19 +41,20 @@ def plain_size(path: Path) -> int:
     return status.st_size
 
 
-def require_own_folder(path: Path) -> None:
-    """Raises StoreDamaged where a link, or what is no folder, stands for a folder of the
-    store: what is moved and written there would be moved and written elsewhere."""
+def require_own_folder(path: Path) -> bool:
+    """Whether a folder of the store is there. Raises StoreDamaged where a link, or what is no
+    folder, stands for it: what is moved and written there would go elsewhere."""
     try:
         mode = os.lstat(path).st_mode
     except FileNotFoundError:
-        return
+        return False
     if not stat.S_ISDIR(mode):
         raise StoreDamaged(
             f"{path} is no folder of the store's own; nothing was read or written there",
             hint="a link has no place in a store; see where this one comes from",
             path=str(path),
         )
+    return True
 
 
 def has_sole_name(path: Path) -> bool:
