@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         ListDelegationsArguments,
         RevokeDelegationArguments,
     )
-    from pamctl.service.store import Store
+    from pamctl.service.open_store import OpenStore
 
 Json = dict[str, Any]
 
@@ -59,7 +59,7 @@ _SOMEBODY = "unknown"
 class Delegations:
     """The delegations of a store's scopes: `store.delegations`."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: OpenStore) -> None:
         self._store = store
 
     def grant(self, **arguments: Unpack[GrantDelegationArguments]) -> Json:
@@ -84,7 +84,7 @@ class Delegations:
         return result
 
 
-def prepared(store: Store, operation: str, request: Json) -> Json:
+def prepared(store: OpenStore, operation: str, request: Json) -> Json:
     """A request over a delegation, with its actor where that stands under another name.
 
     Raises AccessDenied where the scope is not there: looking for something to be allowed
@@ -168,7 +168,7 @@ def revoke_delegation(desk: Desk, request: Mapping[str, Any]) -> Change:
     return desk.commit_version(envelope, "delegation_revoked", request, payload)
 
 
-def list_delegations(store: Store, request: Mapping[str, Any]) -> Json:
+def list_delegations(store: OpenStore, request: Mapping[str, Any]) -> Json:
     """A page of the delegations of a scope, in the order in which they were last changed:
     each with whether it is in force, why it is not, and how often it was used.
 

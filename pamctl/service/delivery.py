@@ -31,7 +31,7 @@ from pamctl.service.subscriptions import (
 )
 
 if TYPE_CHECKING:
-    from pamctl.service.store import Store
+    from pamctl.service.open_store import OpenStore
 
 Json = dict[str, Any]
 Judge = Callable[[Mapping[str, Any]], bool]
@@ -49,7 +49,7 @@ class _Batch(NamedTuple):
     through: int
 
 
-def poll_subscription(store: Store, request: Mapping[str, Any]) -> Json:
+def poll_subscription(store: OpenStore, request: Mapping[str, Any]) -> Json:
     """The events that wait for the subscriber, oldest first; none where none do.
 
     Delivery begins behind what was acknowledged or, for this once, behind `after_sequence`;
@@ -76,7 +76,7 @@ def poll_subscription(store: Store, request: Mapping[str, Any]) -> Json:
         raise
 
 
-def acknowledge_subscription(store: Store, request: Mapping[str, Any]) -> Json:
+def acknowledge_subscription(store: OpenStore, request: Mapping[str, Any]) -> Json:
     """Move the cursor behind the event of a ledger sequence. Durable when this returns. To
     acknowledge something again changes nothing. Raises InvalidRequest for what was not
     delivered yet, SubscriptionClosed and ObjectNotFound."""
@@ -96,7 +96,7 @@ def acknowledge_subscription(store: Store, request: Mapping[str, Any]) -> Json:
 
 
 def _poll(
-    store: Store, found: Subscription, acknowledgement: str, request: Mapping[str, Any]
+    store: OpenStore, found: Subscription, acknowledgement: str, request: Mapping[str, Any]
 ) -> Json:
     automatic = acknowledgement == AUTOMATIC
     held = automatic and request.get("hold", False)
@@ -153,7 +153,7 @@ def _asked_start(found: Subscription, request: Mapping[str, Any]) -> int | None:
     return after
 
 
-def _judge(store: Store, found: Subscription) -> Judge:
+def _judge(store: OpenStore, found: Subscription) -> Judge:
     """Whether an event is for the subscriber, by the filter and by what the policy lets him
     see now. Raises AccessDenied where that is nothing."""
     subscriber = _subscriber(store, found)
@@ -173,7 +173,7 @@ def _judge(store: Store, found: Subscription) -> Judge:
     return judge
 
 
-def _subscriber(store: Store, found: Subscription) -> Mapping[str, Any]:
+def _subscriber(store: OpenStore, found: Subscription) -> Mapping[str, Any]:
     """A request by the subscriber, as policies judge one. Under a delegation it is a part of
     the use that opened the subscription, which has to be allowed still. Raises AccessDenied."""
     actor = found.descriptor["actor"]
@@ -220,7 +220,7 @@ def _events(found: Subscription, after: int, until: int) -> Iterator[Json]:
 
 
 def _require_pace(
-    store: Store, found: Subscription, known: Standing, judge: Judge, request: Mapping[str, Any]
+    store: OpenStore, found: Subscription, known: Standing, judge: Judge, request: Mapping[str, Any]
 ) -> None:
     """Close a subscription whose subscriber would rather be closed than lag, when more than
     limits.SUBSCRIPTION_LAG_EVENTS_MAX events wait that came since it was opened. Raises

@@ -18,7 +18,7 @@ from pamctl.service.visibility import Visibility
 if TYPE_CHECKING:
     from pamctl.index.structured_query import StructuredQuery
     from pamctl.service.open_scope import OpenScope
-    from pamctl.service.store import Store
+    from pamctl.service.open_store import OpenStore
 
 Event = Mapping[str, Any]
 
@@ -39,7 +39,7 @@ def narrowed(
 
 
 def shown_events(
-    store: Store, scope: OpenScope, request: Mapping[str, Any], operation: str
+    store: OpenStore, scope: OpenScope, request: Mapping[str, Any], operation: str
 ) -> Callable[[Event], bool] | None:
     """A judge of whether the actor of a request may be shown an event; None for all of them.
 

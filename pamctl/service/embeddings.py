@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         EmbeddingStatusArguments,
     )
     from pamctl.service.open_scope import OpenScope
-    from pamctl.service.store import Store
+    from pamctl.service.open_store import OpenStore
     from pamctl.store.embeddings import Embedded
 
 Json = dict[str, Any]
@@ -49,7 +49,7 @@ __all__ = ["Embeddings", "comparable"]
 class Embeddings:
     """The vectors of a store's scopes: `store.embeddings`."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: OpenStore) -> None:
         self._store = store
 
     def put(self, **arguments: Unpack[EmbeddingPutArguments]) -> Json:
@@ -73,7 +73,7 @@ class Embeddings:
         return result
 
 
-def embedding_put(store: Store, request: Mapping[str, Any]) -> Json:
+def embedding_put(store: OpenStore, request: Mapping[str, Any]) -> Json:
     """Keep vectors, all of them or none; `embedding_generated` for each.
 
     Raises EmbeddingSpaceMismatch for a vector that names no space, one that the scope does
@@ -106,7 +106,7 @@ def embedding_put(store: Store, request: Mapping[str, Any]) -> Json:
     }
 
 
-def embedding_delete(store: Store, request: Mapping[str, Any]) -> Json:
+def embedding_delete(store: OpenStore, request: Mapping[str, Any]) -> Json:
     """Take vectors away. Their objects are not touched by it (PAMSPEC §7.2)."""
     check("requests/embedding_delete", request)
     scope = _scope_to_write(store, request)
@@ -133,7 +133,7 @@ def embedding_delete(store: Store, request: Mapping[str, Any]) -> Json:
     return {"deleted": removed, "scope_id": scope.scope_id}
 
 
-def embedding_status(store: Store, request: Mapping[str, Any]) -> Json:
+def embedding_status(store: OpenStore, request: Mapping[str, Any]) -> Json:
     """Of each space: how many objects have a vector of their current version (`fresh`), of an
     earlier one (`stale`), and none though they could have one (`missing`)."""
     scope = store.scope_to_read(request["scope_id"])
@@ -150,7 +150,7 @@ def embedding_status(store: Store, request: Mapping[str, Any]) -> Json:
     return {"items": items, "next_cursor": None, "scope_id": request["scope_id"]}
 
 
-def embedding_export(store: Store, request: Mapping[str, Any]) -> Json:
+def embedding_export(store: OpenStore, request: Mapping[str, Any]) -> Json:
     """A page of the vectors of a space, by object id, with the space's descriptor; each says
     whether it is stale. Objects that the actor may not see are left out, and so is what was
     redacted or deleted."""
@@ -226,7 +226,7 @@ def _worked_out(
     return rows, made
 
 
-def _scope_to_write(store: Store, request: Mapping[str, Any]) -> OpenScope:
+def _scope_to_write(store: OpenStore, request: Mapping[str, Any]) -> OpenScope:
     if store.evaluation is not None:
         store.evaluation.require_inside(request["scope_id"])
     return store.open_scope(request["scope_id"], fresh=True)
@@ -274,7 +274,7 @@ def _generated(space_id: str, row: VersionRow) -> Any:
     return event
 
 
-def _named(store: Store, request: Mapping[str, Any]) -> Json:
+def _named(store: OpenStore, request: Mapping[str, Any]) -> Json:
     members = ("scope_id", "actor", "operation_id")
     return {name: request[name] for name in members if name in request}
 

@@ -26,7 +26,7 @@ from pamctl.service.sources import Sources
 from pamctl.store.commit import NewEntry
 
 if TYPE_CHECKING:
-    from pamctl.service.store import Store
+    from pamctl.service.open_store import OpenStore
 
 SCOPE_KIND = "evaluation"
 
@@ -43,7 +43,7 @@ class Evaluation:
     scope_id: the scope that it writes to.
     """
 
-    store: Store
+    store: OpenStore
     boundary: Boundary
     scope_id: str
 
@@ -125,7 +125,7 @@ class Evaluation:
 
 
 def begin(
-    store: Store,
+    store: OpenStore,
     *,
     source_scope_id: str,
     snapshot_id: str,
@@ -164,7 +164,7 @@ def begin(
     return _entered(store, evaluation)
 
 
-def enter(store: Store, document: Mapping[str, Any]) -> Evaluation:
+def enter(store: OpenStore, document: Mapping[str, Any]) -> Evaluation:
     """Make all further work on a store part of an evaluation that has begun.
 
     document: what `as_document` made of it. Raises PolicyDenied for another store than the
@@ -194,13 +194,15 @@ def as_document(evaluation: Evaluation) -> dict[str, str]:
     }
 
 
-def _entered(store: Store, evaluation: Evaluation) -> Evaluation:
+def _entered(store: OpenStore, evaluation: Evaluation) -> Evaluation:
     # The store's own sources stay the system's: keys must never come from a seed.
     store.evaluation = evaluation
     return evaluation
 
 
-def _boundary(store: Store, scope_id: str, snapshot_id: str, actor: Mapping[str, Any]) -> Boundary:
+def _boundary(
+    store: OpenStore, scope_id: str, snapshot_id: str, actor: Mapping[str, Any]
+) -> Boundary:
     scope = store.open_scope(scope_id, fresh=True)
     if "delegation_id" in actor:
         raise PolicyDenied(

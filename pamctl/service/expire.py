@@ -22,14 +22,14 @@ from pamctl.service.open_scope import OpenScope
 
 if TYPE_CHECKING:
     from pamctl.index.rows import VersionRow
-    from pamctl.service.store import Store
+    from pamctl.service.open_store import OpenStore
 
 _SECOND_NS = 1_000_000_000
 _KEPT = ("available", "partially_redacted", "redacted")
 _WISH: dict[str, Any] = {"dimension": "retention", "target_state": "expired"}
 
 
-def expire(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
+def expire(store: OpenStore, request: Mapping[str, Any]) -> dict[str, Any]:
     """Make `expired` what has been kept for as long as the policy says, and say what that
     was; with `dry_run` only say it.
 
@@ -81,7 +81,7 @@ def expire(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _due(
-    store: Store, scope: OpenScope, request: Mapping[str, Any], state: str
+    store: OpenStore, scope: OpenScope, request: Mapping[str, Any], state: str
 ) -> Iterator[tuple[VersionRow, str]]:
     """The objects in a retention state whose time is over, with the rules that say so."""
     policy, now = scope.policy(), store.asking.clock()

@@ -38,7 +38,7 @@ from pamctl.store.versions import SALT_BYTES
 
 if TYPE_CHECKING:
     from pamctl.service.open_scope import OpenScope
-    from pamctl.service.store import Store
+    from pamctl.service.open_store import OpenStore
 
 
 _WORTH_FORESEEING = 16
@@ -53,7 +53,7 @@ class Group:
     plain: whether the last result is known to be plain, as `encoding.canonical` has it.
     """
 
-    def __init__(self, store: Store, *, atomic: bool = False) -> None:
+    def __init__(self, store: OpenStore, *, atomic: bool = False) -> None:
         self._store = store
         self._atomic = atomic
         self._scopes: dict[str, _StagedScope] = {}
@@ -233,7 +233,7 @@ class _Recorded(NamedTuple):
 class _StagedScope:
     """What is staged for one scope whose lock is held."""
 
-    def __init__(self, store: Store, scope_id: str, *, wait: bool, group: Group) -> None:
+    def __init__(self, store: OpenStore, scope_id: str, *, wait: bool, group: Group) -> None:
         self._store = store
         self._scope = store.open_scope(scope_id)
         self._writer = ScopeWriter(self._scope.layout, store.layout.quarantine, wait=wait)

@@ -15,10 +15,10 @@ from pamctl.service.open_scope import OpenScope
 from pamctl.service.visibility import absent, visible
 
 if TYPE_CHECKING:
-    from pamctl.service.store import Store
+    from pamctl.service.open_store import OpenStore
 
 
-def history(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
+def history(store: OpenStore, request: Mapping[str, Any]) -> dict[str, Any]:
     """A page of the history of an object or a relationship, tombstones in the place of what
     is withheld."""
     scope = store.scope_of_object(request)
@@ -52,7 +52,7 @@ def history(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
     return _page(items, more)
 
 
-def log(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
+def log(store: OpenStore, request: Mapping[str, Any]) -> dict[str, Any]:
     """A page of the scope's Event Ledger, in ledger order. PAMSPEC §7.7."""
     scope = store.scope_to_read(request["scope_id"])
     if scope is None:

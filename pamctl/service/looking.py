@@ -22,14 +22,14 @@ from pamctl.service.operations import OTHERS
 
 if TYPE_CHECKING:
     from pamctl.service.desk import Change, Desk
-    from pamctl.service.store import Store
+    from pamctl.service.open_store import OpenStore
 
 AUDITED = frozenset(("read", "query", "history"))
 """What `read_audit` of a policy puts on record. Not the log: it shows no content, and whoever
 follows it would be shown, for ever, that they do."""
 
 
-def look(store: Store, operation: str, request: dict[str, Any]) -> Any:
+def look(store: OpenStore, operation: str, request: dict[str, Any]) -> Any:
     """The answer of an operation that reads, or that is about a store or a scope as a whole.
 
     Raises what the operation does. A denial is on record then, unless nothing can be written
@@ -58,7 +58,7 @@ def look(store: Store, operation: str, request: dict[str, Any]) -> Any:
     return answer
 
 
-def _answer(store: Store, operation: str, request: Mapping[str, Any]) -> Any:
+def _answer(store: OpenStore, operation: str, request: Mapping[str, Any]) -> Any:
     carry_out = OTHERS[operation]
     if store.evaluation is not None:
         request = store.evaluation.bounded(operation, request)
@@ -69,20 +69,20 @@ def _answer(store: Store, operation: str, request: Mapping[str, Any]) -> Any:
         return carry_out(store, request)
 
 
-def _is_of_this_store(store: Store, request: Mapping[str, Any]) -> bool:
+def _is_of_this_store(store: OpenStore, request: Mapping[str, Any]) -> bool:
     """Whether the delegation that an actor names is one that may be for the scope."""
     desk = store.group().neighbour(request["scope_id"])
     return desk is not None and find_home(desk, request["actor"]["delegation_id"]) is not None
 
 
-def _admitted(store: Store, operation: str, request: dict[str, Any]) -> Mapping[str, Any]:
+def _admitted(store: OpenStore, operation: str, request: dict[str, Any]) -> Mapping[str, Any]:
     """The request as its delegation lets it be carried out, and the use of it on record."""
     named = _recordable(store, operation, request)
     with store.group() as group:
         return group.admit(operation, named)
 
 
-def _audit(store: Store, operation: str, governed: str, request: dict[str, Any]) -> None:
+def _audit(store: OpenStore, operation: str, governed: str, request: dict[str, Any]) -> None:
     """Put a granted read on record, where the policy wants that.
 
     PAMSPEC has no event for it. Its bindings make every operation a tool, `pamspec.read`
@@ -102,7 +102,7 @@ def _read(desk: Desk, request: Mapping[str, Any], *, governed: str) -> Change:
     return desk.commit_event("tool_invoked", request, payload, **named)
 
 
-def _record(store: Store, operation: str, request: dict[str, Any], event: Any) -> None:
+def _record(store: OpenStore, operation: str, request: dict[str, Any], event: Any) -> None:
     named = _recordable(store, operation, request)
     if store.evaluation is not None:
         named["scope_id"] = store.evaluation.scope_id
@@ -110,7 +110,7 @@ def _record(store: Store, operation: str, request: dict[str, Any], event: Any) -
         group.record(named, event)
 
 
-def _recordable(store: Store, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+def _recordable(store: OpenStore, operation: str, request: dict[str, Any]) -> dict[str, Any]:
     """A request with a name for its operation. Those that read are taken on trust; what goes
     into the ledger is not."""
     from pamctl.model.documents import check

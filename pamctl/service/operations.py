@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pamctl.service.desk import Change, Desk
-    from pamctl.service.store import Store
+    from pamctl.service.open_store import OpenStore
 
 Request = Mapping[str, Any]
 
@@ -50,7 +50,7 @@ CHANGES: Mapping[str, Callable[[Desk, Request], Change]] = {
 """What changes one scope. Worked out at a desk while the scope's lock is held; any number
 of them commit together, and an idempotency key makes each happen once."""
 
-OTHERS: Mapping[str, Callable[[Store, Request], Any]] = {
+OTHERS: Mapping[str, Callable[[OpenStore, Request], Any]] = {
     "read": _in("read", "read"),
     "history": _in("history", "history"),
     "log": _in("history", "log"),

@@ -25,14 +25,14 @@ from pamctl.service.scopes import index_state
 from pamctl.service.visibility import absent
 
 if TYPE_CHECKING:
-    from pamctl.service.store import Store
+    from pamctl.service.open_store import OpenStore
 
 _FILTERS = ("object_type", "schema_id", "provenance_id", "actor_id", "source_ref")
 # What may differ between the pages of one query.
 _NOT_THE_QUERY = ("cursor", "limit", "operation_id", "count", "explain")
 
 
-def query(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
+def query(store: OpenStore, request: Mapping[str, Any]) -> dict[str, Any]:
     """One page of an answer.
 
     Without states it is what trusted retrieval sees: active, available, retained and

@@ -14,10 +14,10 @@ from pamctl.service.visibility import absent, visible
 
 if TYPE_CHECKING:
     from pamctl.service.open_scope import OpenScope
-    from pamctl.service.store import Store
+    from pamctl.service.open_store import OpenStore
 
 
-def read(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
+def read(store: OpenStore, request: Mapping[str, Any]) -> dict[str, Any]:
     """The envelope of an object or a relationship: as it is, at a version, as of a ledger
     sequence, or as a snapshot has it.
 

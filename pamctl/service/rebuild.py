@@ -11,10 +11,10 @@ from pamctl.errors import PolicyDenied, ServiceUnavailable
 if TYPE_CHECKING:
     from pamctl.service.desk import Change, Desk
     from pamctl.service.open_scope import OpenScope
-    from pamctl.service.store import Store
+    from pamctl.service.open_store import OpenStore
 
 
-def rebuild(store: Store, scope_id: str, actor: Mapping[str, Any]) -> OpenScope:
+def rebuild(store: OpenStore, scope_id: str, actor: Mapping[str, Any]) -> OpenScope:
     """Make the index of a scope anew from its ledger, and let go of vectors whose objects no
     longer show their content. That it was done is an event, which changes no state; where
     nothing can be written there is none.

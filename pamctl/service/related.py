@@ -23,7 +23,7 @@ from pamctl.service.visibility import Visibility, absent
 
 if TYPE_CHECKING:
     from pamctl.index.relationships import Link
-    from pamctl.service.store import Store
+    from pamctl.service.open_store import OpenStore
 
 _MEMBERS = ("related_to", "relationship_type", "relationships")
 _OF_OBJECTS_ALONE = ("object_type", "schema_id")
@@ -43,7 +43,7 @@ def is_about_relationships(request: Mapping[str, Any]) -> bool:
 
 
 def select_related(
-    store: Store,
+    store: OpenStore,
     scope: OpenScope,
     request: Mapping[str, Any],
     query: StructuredQuery,

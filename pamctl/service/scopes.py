@@ -16,7 +16,7 @@ from pamctl.service.open_scope import OpenScope
 from pamctl.store.commit import NewEntry
 
 if TYPE_CHECKING:
-    from pamctl.service.store import Store
+    from pamctl.service.open_store import OpenStore
 
 OWNER: Mapping[str, Any] = {"actor_id": "actor:local:owner", "actor_kind": "human"}
 """Who made a scope when nobody said."""
@@ -24,7 +24,7 @@ OWNER: Mapping[str, Any] = {"actor_id": "actor:local:owner", "actor_kind": "huma
 _ASKED = ("object_type", "dimension", "target_state")
 
 
-def make_scope(store: Store, request: Mapping[str, Any]) -> None:
+def make_scope(store: OpenStore, request: Mapping[str, Any]) -> None:
     """Make a scope unless it is there. Its ledger begins with what binds it to this store
     and with its policy, in one transaction."""
     if store.evaluation is not None:
@@ -40,19 +40,19 @@ def make_scope(store: Store, request: Mapping[str, Any]) -> None:
     store.directory.create_scope(scope, [[first, NewEntry("policy", governed)]])
 
 
-def create_scope(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
+def create_scope(store: OpenStore, request: Mapping[str, Any]) -> dict[str, Any]:
     """Make a scope, unless it is there, and show it."""
     check("requests/scope_create", request)
     make_scope(store, request)
     return show_scope(store, request)
 
 
-def list_scopes(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
+def list_scopes(store: OpenStore, request: Mapping[str, Any]) -> dict[str, Any]:
     """Every scope of the store, by scope id."""
     return {"items": sorted(store.directory.scopes(), key=lambda scope: str(scope["scope_id"]))}
 
 
-def show_scope(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
+def show_scope(store: OpenStore, request: Mapping[str, Any]) -> dict[str, Any]:
     """A scope's document with the policy in force."""
     scope_id = request["scope_id"]
     for document in store.directory.scopes():
@@ -78,7 +78,7 @@ def put_policy(desk: Desk, request: Mapping[str, Any]) -> Change:
     return Change([NewEntry("policy", body)], result)
 
 
-def explain_access(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
+def explain_access(store: OpenStore, request: Mapping[str, Any]) -> dict[str, Any]:
     """What a policy decides about an actor and an operation, and by which rule; nothing is
     done and nothing recorded.
 
@@ -122,7 +122,7 @@ def explain_access(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
     return answer
 
 
-def show_store(store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
+def show_store(store: OpenStore, request: Mapping[str, Any]) -> dict[str, Any]:
     """The store, and each scope's counts, head and index."""
     return {
         "store_id": store.store_id,

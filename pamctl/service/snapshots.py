@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         SnapshotListArguments,
     )
     from pamctl.service.open_scope import OpenScope
-    from pamctl.service.store import Store
+    from pamctl.service.open_store import OpenStore
 
 Json = dict[str, Any]
 
@@ -54,7 +54,7 @@ _STATES = ("lifecycle_state", "availability_state", "retention_state", "validati
 class Snapshots:
     """The snapshots of a store's scopes: `store.snapshots`."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: OpenStore) -> None:
         self._store = store
 
     def create(self, **arguments: Unpack[SnapshotCreateArguments]) -> Json:
@@ -133,7 +133,7 @@ def snapshot_create(desk: Desk, request: Mapping[str, Any]) -> Change:
     return Change([NewEntry("snapshot", body)], result)
 
 
-def snapshot_show(store: Store, request: Mapping[str, Any]) -> Json:
+def snapshot_show(store: OpenStore, request: Mapping[str, Any]) -> Json:
     """A snapshot with who sealed it, how much belongs to it, and whether its digest is still
     that of what the scope has: an erasure takes content away and leaves the digest right."""
     boundary = _found(store, request["scope_id"], request, request["snapshot_id"])
@@ -153,7 +153,7 @@ def snapshot_show(store: Store, request: Mapping[str, Any]) -> Json:
     }
 
 
-def snapshot_list(store: Store, request: Mapping[str, Any]) -> Json:
+def snapshot_list(store: OpenStore, request: Mapping[str, Any]) -> Json:
     """A page of the descriptors of a scope, in the order in which they were sealed."""
     scope = store.scope_to_read(request["scope_id"])
     if scope is None:
@@ -166,7 +166,7 @@ def snapshot_list(store: Store, request: Mapping[str, Any]) -> Json:
     return {"items": items, "next_cursor": more, "scope_id": scope.scope_id}
 
 
-def snapshot_diff(store: Store, request: Mapping[str, Any]) -> Json:
+def snapshot_diff(store: OpenStore, request: Mapping[str, Any]) -> Json:
     """A page of the objects and relationships that differ between two snapshots, in the order
     of their ids: added, removed, or changed to another version, with the states that moved.
 
@@ -198,7 +198,7 @@ def snapshot_diff(store: Store, request: Mapping[str, Any]) -> Json:
 class _Side:
     """One of two snapshots that are compared, as far as an actor may see it."""
 
-    def __init__(self, store: Store, boundary: Boundary, request: Mapping[str, Any]) -> None:
+    def __init__(self, store: OpenStore, boundary: Boundary, request: Mapping[str, Any]) -> None:
         self.boundary = boundary
         scope = boundary.scope
         self._sight = disclosed(scope.policy(), request, "inspect_history")
@@ -276,7 +276,9 @@ def _paired(
             after = next(right, None)
 
 
-def _found(store: Store, scope_id: str, request: Mapping[str, Any], snapshot_id: str) -> Boundary:
+def _found(
+    store: OpenStore, scope_id: str, request: Mapping[str, Any], snapshot_id: str
+) -> Boundary:
     scope = store.scope_to_read(scope_id)
     if scope is None:
         raise SnapshotNotFound(f"there is no snapshot {snapshot_id} in {scope_id}")

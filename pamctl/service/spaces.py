@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         SpaceListArguments,
     )
     from pamctl.service.open_scope import OpenScope
-    from pamctl.service.store import Store
+    from pamctl.service.open_store import OpenStore
 
 Json = dict[str, Any]
 
@@ -27,7 +27,7 @@ Json = dict[str, Any]
 class Spaces:
     """The Embedding Spaces of a store's scopes: `store.spaces`."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: OpenStore) -> None:
         self._store = store
 
     def add(self, **arguments: Unpack[SpaceAddArguments]) -> Json:
@@ -82,7 +82,7 @@ def space_add(desk: Desk, request: Mapping[str, Any]) -> Change:
     return Change(entries, result)
 
 
-def space_show(store: Store, request: Mapping[str, Any]) -> Json:
+def space_show(store: OpenStore, request: Mapping[str, Any]) -> Json:
     """The descriptor of one space."""
     scope = store.scope_to_read(request["scope_id"])
     if scope is None:
@@ -91,7 +91,7 @@ def space_show(store: Store, request: Mapping[str, Any]) -> Json:
     return dict(space_of(scope, request["embedding_space_id"]))
 
 
-def space_list(store: Store, request: Mapping[str, Any]) -> Json:
+def space_list(store: OpenStore, request: Mapping[str, Any]) -> Json:
     """The descriptors of a scope, by id."""
     scope = store.scope_to_read(request["scope_id"])
     spaces: Mapping[str, Any] = {}

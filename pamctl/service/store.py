@@ -15,14 +15,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from pamctl.errors import InvalidRequest, ObjectNotFound, ScopeNotFound
-from pamctl.service.looking import look
-from pamctl.service.open_scope import OpenScope
-from pamctl.service.operations import CHANGES, OTHERS
-from pamctl.service.scopes import OWNER, index_state, make_scope
+from pamctl.errors import ObjectNotFound
+from pamctl.service.open_store import DEFAULT_SCOPE, OpenStore
+from pamctl.service.scopes import OWNER, index_state
 from pamctl.service.sources import Clock, Entropy, Sources
 from pamctl.store.directory import StoreDirectory
-from pamctl.store.layout import FORMAT, FORMAT_VERSION, StoreLayout
+from pamctl.store.layout import FORMAT, FORMAT_VERSION
 
 if TYPE_CHECKING:
     from pamctl.service.arguments import (
@@ -43,17 +41,13 @@ if TYPE_CHECKING:
         UpdateArguments,
     )
     from pamctl.service.delegations import Delegations
-    from pamctl.service.desk import Desk
     from pamctl.service.embeddings import Embeddings
-    from pamctl.service.evaluation import Evaluation
     from pamctl.service.family_arguments import SubscribeArguments
-    from pamctl.service.group import Group
     from pamctl.service.snapshots import Snapshots
     from pamctl.service.spaces import Spaces
     from pamctl.service.subscriptions import Subscriptions
     from pamctl.store.watch import Watch
 
-DEFAULT_SCOPE = "workspace:default"
 Json = dict[str, Any]
 
 
@@ -95,47 +89,8 @@ def find_store(start: str | os.PathLike[str] = ".") -> Path:
     return StoreDirectory.find(Path(start))
 
 
-class Store:
-    """An open store. Cheap to open; one may be kept for the life of a process, and any
-    number of processes may have one.
-
-    notices: sentences for the user about what was found and set right on the way.
-    evaluation: the evaluation that all of this is part of; `service.evaluation.enter` sets it.
-    """
-
-    def __init__(self, directory: StoreDirectory, sources: Sources) -> None:
-        self.directory = directory
-        self.sources = sources
-        self.notices: list[str] = []
-        self.evaluation: Evaluation | None = None
-        self._scopes: dict[str, OpenScope] = {}
-
-    @property
-    def layout(self) -> StoreLayout:
-        return self.directory.layout
-
-    @property
-    def path(self) -> Path:
-        return self.directory.layout.root
-
-    @property
-    def config(self) -> Mapping[str, Any]:
-        """`store.json`."""
-        return self.directory.config
-
-    @property
-    def store_id(self) -> str:
-        return str(self.config["store_id"])
-
-    @property
-    def default_scope(self) -> str:
-        return str(self.config.get("default_scope", DEFAULT_SCOPE))
-
-    def close(self) -> None:
-        """Let go of the indexes. Nothing that was acknowledged depends on it."""
-        for scope in self._scopes.values():
-            scope.index.close()
-        self._scopes.clear()
+class Store(OpenStore):
+    """An open store whose operations are methods; see `OpenStore` for the rest."""
 
     # Writing
 
@@ -217,12 +172,6 @@ class Store:
 
         return Embeddings(self)
 
-    def group(self, *, atomic: bool = False) -> Group:
-        """Several operations that commit together; see `Group`."""
-        from pamctl.service.group import Group
-
-        return Group(self, atomic=atomic)
-
     # Reading
 
     def read(self, **arguments: Unpack[ReadArguments]) -> Json:
@@ -284,22 +233,6 @@ class Store:
         """The store, and each scope's counts, head and index."""
         return self._look("status", {})
 
-    def perform(self, operation: str, arguments: Mapping[str, Any]) -> Any:
-        """Any of these operations by its name; arguments as in `schemas/requests/`.
-
-        Those that change a scope are held to their schema. Those that read are not, because
-        a command that reads cannot afford the validator: whoever takes their arguments from
-        a stranger checks them first, as the bindings do.
-        """
-        if operation in CHANGES:
-            return self._write(operation, arguments)
-        if operation in OTHERS:
-            return look(self, operation, _given(arguments))
-        raise InvalidRequest(
-            f"there is no operation {operation!r}",
-            hint=f"the operations are {', '.join((*CHANGES, *OTHERS))}",
-        )
-
     def rebuild_index(self, *, scope_id: str, actor: Mapping[str, Any] = OWNER) -> Json:
         """Make a scope's index anew from its ledger. No version comes of it (PAMSPEC §17.3),
         and an `index_rebuilt` event where the scope can be written."""
@@ -307,90 +240,6 @@ class Store:
 
         scope = rebuild(self, scope_id, actor)
         return index_state(scope, scope.refresh().sequence)
-
-    # What the operations rest on
-
-    def open_scope(self, scope_id: str, *, fresh: bool = False) -> OpenScope:
-        """A scope's means of reading; `fresh` brings its index to the ledger's head first.
-        Raises ScopeNotFound."""
-        scope = self._scopes.get(scope_id)
-        if scope is None:
-            layout = self.directory.scope(scope_id)
-            scope = OpenScope(scope_id, layout, self.layout.index_file(layout))
-            self._scopes[scope_id] = scope
-        if fresh:
-            scope.refresh()
-        return scope
-
-    def scope_to_read(self, scope_id: str) -> OpenScope | None:
-        """A scope to read in; None for one that its first write will make, and that reads as
-        empty until then. Raises ScopeNotFound in a store that makes none by itself."""
-        try:
-            return self.open_scope(scope_id, fresh=True)
-        except ScopeNotFound:
-            if not self.config.get("auto_create_scopes", True):
-                raise
-            return None
-
-    def scope_of_object(self, request: Mapping[str, Any]) -> OpenScope:
-        """The scope to look for an object in. Raises ObjectNotFound where there is none."""
-        scope = self.scope_to_read(request["scope_id"])
-        if scope is None:
-            raise ObjectNotFound(
-                f"there is no object {request['object_id']} in {request['scope_id']}"
-            )
-        return scope
-
-    def ensure_scope(
-        self, scope_id: str, actor: Mapping[str, Any], *, declared: bool = False
-    ) -> None:
-        """Make the scope of a first write, when the store allows it. Raises ScopeNotFound, and
-        PolicyDenied for one that an evaluation may not write to."""
-        if self.evaluation is not None:
-            self.evaluation.require_inside(scope_id)
-        if scope_id in self._scopes:
-            return
-        try:
-            self.directory.scope(scope_id)
-        except ScopeNotFound:
-            if not declared and not self.config.get("auto_create_scopes", True):
-                raise ScopeNotFound(
-                    f"there is no scope {scope_id}, and this store makes none on first write",
-                    hint=f"make it with `pamctl scope create {scope_id}`",
-                ) from None
-            make_scope(self, {"scope_id": scope_id, "actor": actor})
-
-    @property
-    def asking(self) -> Sources:
-        """Time and randomness of what is worked out at no desk."""
-        return self.sources if self.evaluation is None else self.evaluation.asking()
-
-    def seated(self, desk: Desk) -> Desk:
-        """A desk, with the time and the randomness of the evaluation that is going on."""
-        if self.evaluation is not None:
-            self.evaluation.seat(desk)
-        return desk
-
-    def _write(self, operation: str, arguments: Mapping[str, Any]) -> Json:
-        with self.group() as group:
-            result: Json = group.perform(operation, _given(arguments))
-        return result
-
-    def _look(self, operation: str, arguments: Mapping[str, Any]) -> Json:
-        result: Json = look(self, operation, _given(arguments))
-        return result
-
-
-_MAY_BE_NULL = ("canonical_content", "target_canonical_content", "merge_patch")
-
-
-def _given(arguments: Mapping[str, Any]) -> Json:
-    """Arguments that were given: None means not given, except where null is content."""
-    return {
-        name: value
-        for name, value in arguments.items()
-        if value is not None or name in _MAY_BE_NULL
-    }
 
 
 def _sources(clock: Clock | None, entropy: Entropy | None) -> Sources:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         ListSubscriptionsArguments,
         PollSubscriptionArguments,
     )
-    from pamctl.service.store import Store
+    from pamctl.service.open_store import OpenStore
 
 Json = dict[str, Any]
 Request = Mapping[str, Any]
@@ -57,7 +57,7 @@ class Subscriptions:
     """The subscriptions of a store's scopes: `store.subscriptions`. They are opened by
     `store.subscribe`."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: OpenStore) -> None:
         self._store = store
 
     def poll(self, **arguments: Unpack[PollSubscriptionArguments]) -> Json:
@@ -191,7 +191,7 @@ def unsubscribe(desk: Desk, request: Request) -> Change:
     return _closing(desk, request, UNSUBSCRIBED)
 
 
-def close_subscription(store: Store, request: Request) -> Json:
+def close_subscription(store: OpenStore, request: Request) -> Json:
     """Unsubscribe from wherever the subscription is, in the name of its subscriber where the
     request names no actor: whoever knows its id was told it."""
     found, _ = find(store, request)
@@ -201,7 +201,7 @@ def close_subscription(store: Store, request: Request) -> Json:
     return result
 
 
-def close_by_service(store: Store, found: Subscription, reason: str, request: Request) -> None:
+def close_by_service(store: OpenStore, found: Subscription, reason: str, request: Request) -> None:
     """Close a subscription because it cannot go on. Where nothing can be written here, it
     cannot go on all the same."""
     about = {
@@ -222,7 +222,7 @@ def close_by_service(store: Store, found: Subscription, reason: str, request: Re
         group.record(about, closing)
 
 
-def list_subscriptions(store: Store, request: Request) -> Json:
+def list_subscriptions(store: OpenStore, request: Request) -> Json:
     """The actor's own subscriptions: those that are open, or with `closed` all of them, each
     with how far it has got."""
     scope = store.scope_to_read(request["scope_id"])
@@ -246,7 +246,7 @@ def list_subscriptions(store: Store, request: Request) -> Json:
     return {"items": [item for _, item in items], "next_cursor": None}
 
 
-def find(store: Store, request: Request) -> tuple[Subscription, Standing]:
+def find(store: OpenStore, request: Request) -> tuple[Subscription, Standing]:
     """The subscription that a request names, in its scope or wherever it is. One of another
     actor's is as absent as one that never was: ObjectNotFound. Raises PolicyDenied for one
     outside the evaluation that is going on: what it delivers is not of the snapshot, and its

@@ -18,7 +18,7 @@ from pamctl.service.desk import Desk, identifying
 if TYPE_CHECKING:
     from pamctl.index.rows import VersionRow
     from pamctl.service.open_scope import OpenScope
-    from pamctl.service.store import Store
+    from pamctl.service.open_store import OpenStore
 
 
 class Place(NamedTuple):
@@ -59,7 +59,7 @@ class Visibility:
 
     @classmethod
     def of_store(
-        cls, store: Store, scope: OpenScope, request: Mapping[str, Any], operation: str
+        cls, store: OpenStore, scope: OpenScope, request: Mapping[str, Any], operation: str
     ) -> Visibility:
         """Over what is committed, for operations that read."""
 
@@ -161,7 +161,7 @@ def addressed(
 
 
 def visible(
-    store: Store,
+    store: OpenStore,
     scope: OpenScope,
     request: Mapping[str, Any],
     operation: str,
