@@ -34,17 +34,24 @@ GOVERNED_AS: Mapping[str, str] = {
     "scope_policy": "set_policy",
     "history": "inspect_history",
     "log": "inspect_history",
+    "diff": "inspect_history",
     "snapshot_create": "create_snapshot",
     "snapshot_list": "inspect_history",
     "snapshot_show": "inspect_history",
     "snapshot_diff": "inspect_history",
+    "schema_add": "add_schema",
+    "schema_list": "query",
+    "schema_show": "query",
     "space_add": "add_space",
+    "checkpoint_record": "record_checkpoint",
     "space_list": "query",
     "space_show": "query",
     "embedding_put": "put_embedding",
     "embedding_delete": "delete_embedding",
     "embedding_status": "query",
     "embedding_export": "query",
+    "embedding_pending": "query",
+    "embedding_generate": "put_embedding",
 }
 """What policies and delegations call an operation, where it is not its own name."""
 
@@ -147,7 +154,7 @@ def _named(desk: Desk, operation: str, request: Mapping[str, Any]) -> tuple[Name
     if "target_scope_id" not in request:
         members.append("target_object_id")
     named = [
-        Named(request[member], governed_type(desk.current(request[member])))
+        Named(request[member], governed_type(_glimpse(desk, request[member])))
         for member in members
         if member in request and not (operation == "promote" and member == "target_object_id")
     ]
@@ -159,11 +166,18 @@ def _named(desk: Desk, operation: str, request: Mapping[str, Any]) -> tuple[Name
 def perceived(desk: Desk, request: Mapping[str, Any], identifier: str) -> Mapping[str, Any] | None:
     """What an id names, as far as the actor may know that there is something: a relationship
     between objects that may not be seen is nothing."""
-    found = desk.current(identifier)
+    found = _glimpse(desk, identifier)
     if found is not None and "relationship_id" in found:
         visibility = Visibility.at_desk(desk, request, "read")
         return found if visibility.sees_ends(found) else None
     return found
+
+
+def _glimpse(desk: Desk, identifier: str) -> Mapping[str, Any] | None:
+    """What an id names; of a memory object no more than its type. How long a refusal takes
+    must not tell how much there is to be refused."""
+    seen = desk.glance(identifier)
+    return desk.current(identifier) if seen is None else {"object_type": seen[0]}
 
 
 def refusal(desk: Desk, request: Mapping[str, Any], denied: AccessDenied) -> Change:

@@ -168,7 +168,7 @@ def _judge(store: OpenStore, found: Subscription) -> Judge:
             if object_id not in types:
                 types[object_id] = governed_type(index.current(object_id))
             object_type = types[object_id]
-        return matches(chosen, event, object_type) and (is_shown is None or is_shown(event))
+        return matches(chosen, event, object_type) and is_shown(event)
 
     return judge
 

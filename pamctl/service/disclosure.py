@@ -28,7 +28,8 @@ def narrowed(
 ) -> StructuredQuery:
     """A query over memory objects, kept to those that its actor may be shown."""
     if object_ids is not None:
-        query = replace(query, object_id=sorted(object_ids))
+        asked_for = object_ids if query.object_id is None else object_ids & set(query.object_id)
+        query = replace(query, object_id=sorted(asked_for))
     if sight is None:
         return query
     if sight.others:
@@ -40,32 +41,33 @@ def narrowed(
 
 def shown_events(
     store: OpenStore, scope: OpenScope, request: Mapping[str, Any], operation: str
-) -> Callable[[Event], bool] | None:
-    """A judge of whether the actor of a request may be shown an event; None for all of them.
+) -> Callable[[Event], bool]:
+    """A judge of whether the actor of a request may be shown an event. Who may see all of a
+    scope may still not see what a relationship of it names in another.
 
     To be asked anew for each look: policies change, and so does what a delegation allows.
     Raises AccessDenied for an actor who may be shown none.
     """
     sight = disclosed(scope.policy(), request, operation)
     object_ids = disclosed_ids(request)
-    if sight is None and object_ids is None:
-        return None
     visibility = Visibility.of_store(store, scope, request, operation)
     decided: dict[str, bool] = {}
+    unrestricted = sight is None and object_ids is None
 
     def is_shown(identifier: str) -> bool:
         if object_ids is not None and identifier not in object_ids:
             return False
         row = scope.index.current(identifier)
         if row is None or (row.family == "relationship" and row.erased):
-            return False
+            return unrestricted
         if row.family == "relationship" and not visibility.sees_ends(scope.envelope(row)):
             return False
         return sight is None or sight.covers(governed_type(row))
 
     def judge(event: Event) -> bool:
-        named = [event[name] for name in ("object_id", "relationship_id") if name in event]
-        if event["event_type"] == "working_memory_promoted":
+        members = ("relationship_id",) if unrestricted else ("object_id", "relationship_id")
+        named = [event[name] for name in members if name in event]
+        if event["event_type"] == "working_memory_promoted" and not unrestricted:
             named.append(event["payload"]["target_object_id"])
         if not named:
             return object_ids is None

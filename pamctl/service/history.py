@@ -72,7 +72,7 @@ def _bounded(request: Mapping[str, Any], boundary: Boundary | None) -> Mapping[s
 
 
 def _of_members(
-    boundary: Boundary, shown: Callable[[Mapping[str, Any]], bool] | None
+    boundary: Boundary, shown: Callable[[Mapping[str, Any]], bool]
 ) -> Callable[[Mapping[str, Any]], bool]:
     """A judge of whether an event is shown and is about what a snapshot names."""
     members: dict[str, bool] = {}
@@ -82,11 +82,7 @@ def _of_members(
         for identifier in named:
             if identifier not in members:
                 members[identifier] = boundary.includes(identifier)
-        return bool(
-            named
-            and all(members[identifier] for identifier in named)
-            and (shown is None or shown(event))
-        )
+        return bool(named and all(members[identifier] for identifier in named) and shown(event))
 
     return judge
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -126,3 +127,50 @@ def test_15_3_and_is_answered_as_the_vector_says(memories: Memories, agent: Memo
     check("error", envelope)
     assert envelope["code"] == expected["expected_failure"]
     assert envelope["retryable"] is expected["instance"]["retryable"]
+
+
+NO_CLAIMS = {
+    "policy_version": 1,
+    "default_effect": "allow",
+    "rules": [
+        {
+            "rule_id": "rule:no-agents",
+            "effect": "deny",
+            "actors": ["actor:agent:*"],
+            "object_types": ["claim"],
+        }
+    ],
+}
+ELSEWHERE = "workspace:elsewhere"
+
+
+def _processor_sec(work: Callable[[], Any]) -> float:
+    begun = time.process_time()
+    with pytest.raises(AccessDenied):
+        work()
+    return time.process_time() - begun
+
+
+@pytest.mark.parametrize("policy", [NO_AGENTS, NO_CLAIMS], ids=["everything", "a type"])
+@pytest.mark.parametrize("operation", ["read", "update", "delete", "inspect_history"])
+def test_15_3_a_denial_takes_no_longer_for_what_is_there(
+    memories: Memories, agent: Memories, operation: str, policy: dict[str, Any]
+) -> None:
+    """What is there, what is not, and what is in another scope: the same words, the same
+    events, and as much work. Reading the content that is there would take far longer."""
+    made = memories.create(["a secret"] * 100_000)
+    far = Memories(memories.store, scope_id=ELSEWHERE).create()
+    memories.perform("scope_policy", policy=policy)
+    absent = {**made, "object_id": "mem:none", "version_id": "ver:none"}
+    asked = {"there": made, "absent": absent, "elsewhere": far}
+    words, least = set(), dict.fromkeys(asked, 9.0)
+    for _ in range(12):
+        for place, envelope in asked.items():
+            spent = _processor_sec(lambda found=envelope: ASKED[operation](agent, found))
+            least[place] = min(least[place], spent)
+    for envelope in asked.values():
+        with pytest.raises(AccessDenied) as refused:
+            ASKED[operation](agent, envelope)
+        words.add((str(refused.value), str(refused.value.details)))
+    assert len(words) == 1
+    assert max(least.values()) < 2 * min(least.values()), least

@@ -70,6 +70,11 @@ def govern(store: Store, scope_id: str = HERE, **members: Any) -> None:
     store.scope_policy(scope_id=scope_id, actor=HUMAN, policy=policy)
 
 
+def is_of(event: dict[str, Any], made: dict[str, Any]) -> bool:
+    """Whether an event names the relationship that an answer is about."""
+    return event.get("relationship_id") == made["relationship_id"]
+
+
 def events(store: Store) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = store.log(scope_id=HERE)["items"]
     return items
@@ -592,6 +597,25 @@ class TestAcrossScopes:
             store.read(**look, actor=AGENT)
         assert store.query(**listed, actor=AGENT)["total"] == 0
         assert store.query(**listed, actor=HUMAN)["total"] == 1
+
+    def test_events_about_it_are_for_those_who_may_look_there(
+        self, store: Store, relate: Any, there: None
+    ) -> None:
+        self.grant(store)
+        made = relate(**self.across())
+        store.delete(**change(made))
+        named = {"scope_id": HERE, "after": 0}
+        about = [event for event in store.log(**named, actor=AGENT)["items"] if is_of(event, made)]
+        assert [event["event_type"] for event in about] == [
+            "relationship_created",
+            "object_deleted",
+        ]
+        kept = {"rule_id": "rule:kept", "effect": "deny", "actors": ["actor:agent:*"]}
+        govern(store, THERE, rules=[kept])
+        assert not [
+            event for event in store.log(**named, actor=AGENT)["items"] if is_of(event, made)
+        ]
+        assert [event for event in store.log(**named, actor=HUMAN)["items"] if is_of(event, made)]
 
     def test_an_update_needs_the_grants_too(self, store: Store, relate: Any, there: None) -> None:
         self.grant(store)
