@@ -37,9 +37,21 @@ def decode(cursor: str, query_digest: str) -> tuple[Key, int]:
     mac, data = data[:_MAC_BYTES], data[_MAC_BYTES:]
     if not hmac.compare_digest(mac, _mac(data, query_digest)):
         raise _refused()
-    content: list[Any] = orjson.loads(data)
-    as_of, key = content
+    try:
+        content: Any = orjson.loads(data)
+        as_of, key = content
+    except ValueError:
+        raise _refused() from None
+    if type(as_of) is not int or not _is_key(key):
+        raise _refused()
     return tuple(key), as_of
+
+
+def _is_key(key: Any) -> bool:
+    """Whether somebody who knows how a cursor is made made one that can be looked up."""
+    return isinstance(key, list) and all(
+        part is None or type(part) in (str, int, float) for part in key
+    )
 
 
 def _mac(data: bytes, query_digest: str) -> bytes:

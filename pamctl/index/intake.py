@@ -17,6 +17,7 @@ from pamctl.index.schema import (
     RETENTION_STATES,
     VALIDATION_STATES,
 )
+from pamctl.index.word_forms import spaced
 from pamctl.store.records import Entry, StoredVersion, Transaction
 
 _LIFECYCLE = {state: code for code, state in enumerate(LIFECYCLE_STATES)}
@@ -60,6 +61,7 @@ class Intake:
     withdrawals: (object, since): all earlier text of the object goes.
     erasures: (version, address) whose content was erased.
     replacements: (new pack, old pack).
+    moves: (pack, offset, length, version, address) of versions that were committed before.
     """
 
     versions: list[Row] = field(default_factory=list)
@@ -75,6 +77,7 @@ class Intake:
     others: list[Row] = field(default_factory=list)
     packs: list[Row] = field(default_factory=list)
     replacements: list[Row] = field(default_factory=list)
+    moves: list[Row] = field(default_factory=list)
     _instants: _Instants = field(default_factory=_Instants)
 
     def take(self, transactions: Iterable[Transaction]) -> None:
@@ -89,6 +92,8 @@ class Intake:
                     raise StoreDamaged(
                         f"ledger entry {entry.n} is {what} without {missing}"
                     ) from None
+            for moved in transaction.moved:
+                self._take_move(moved)
 
     def _take_entry(self, entry: Entry, versions: Mapping[str, StoredVersion]) -> None:
         if entry.kind == "event":
@@ -186,8 +191,14 @@ class Intake:
         if has_text and availability in (_AVAILABLE, _PARTIALLY_REDACTED):
             strings, names = content_text(envelope["canonical_content"])
             if strings or names:
-                self.texts.append((since, strings, names))
+                self.texts.append((since, spaced(strings), spaced(names)))
         return str(identifier)
+
+    def _take_move(self, moved: StoredVersion) -> None:
+        if moved.envelope is not None and moved.pack is not None:
+            pack, address = bytearray.fromhex(moved.pack), bytearray.fromhex(moved.address[7:])
+            version_id = moved.envelope["version_id"]
+            self.moves.append((pack, moved.offset, moved.length, version_id, address))
 
     def _take_link(self, since: int, envelope: Mapping[str, Any]) -> None:
         """Add the ends of a relationship, as far as there is an envelope that tells them."""

@@ -1,12 +1,13 @@
 """What a person types, as an FTS5 expression that is never a syntax error.
 
 Plain words are alternatives: words that stand side by side form a group of which any may
-match. In capitals, AND, OR and NOT join groups; NOT binds tightest, then AND, then OR;
-parentheses group. A `"quoted phrase"` is matched as it stands, `prefix*` by its beginning.
-`a NEAR b`, `a NEAR/5 b` and `NEAR(a b, 5)` ask for terms that few words part, 10 if no
+match, in any of its forms (`word_forms`); function words count only where there are no others.
+In capitals, AND, OR and NOT join groups; NOT binds tightest, then AND, then OR; parentheses
+group. A `"quoted phrase"` is matched as it stands, `prefix*` by its beginning. `a NEAR b`,
+`a NEAR/5 b` and `NEAR(a b, 5)` ask for terms, as they stand, that few words part, 10 if no
 number says otherwise.
 
-    cats dogs                   cats or dogs
+    cats dogs                   cats or dogs, cat or dog
     cats dogs NOT birds         cats or dogs, and no birds
     "new york" AND hotel*       both
     budget NEAR/3 travel        close to each other
@@ -19,8 +20,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pamctl.errors import InvalidRequest
+from pamctl.index.word_forms import FUNCTION_WORDS, UNSPACED, folded, forms, spaced
 from pamctl.limits import TEXT_CHARS_MAX
 
 _NEAR_WORDS, _NEAR_WORDS_MAX = 10, 1000
@@ -38,6 +41,12 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
+_SPELLED = re.compile(r'"(?P<words>[^"]*)"(?P<star>\*?)')
+_RUN = re.compile(r"[^\W_]+")
+_LETTERS = re.compile(r"[^\W_]+")
+_OPENING = re.compile(r"(?:^|[.?!:])[\s\"(]*\Z")
+_EDGES = re.compile(r"^[\W_]+|[\W_]+$")
+_POSSESSIVE = re.compile(r"['\u2019]s$")
 _CALL = re.compile(r"(?P<terms>.*?)(?:,\s*(?P<distance>\d{1,6})\s*)?\Z", re.DOTALL)
 
 
@@ -46,12 +55,28 @@ class _Token:
     """kind: `term`, `near`, `AND`, `OR`, `NOT`, `(` or `)`.
 
     text: of a term, its FTS5 spelling; of `near`, the distance.
-    plain: the FTS5 terms that it stands for where the text is read as plain words.
+    exact: of a term, how it is spelled beside others, where alternatives have no place.
+    plain: the tokens that it stands for where the text is read as plain words.
+    idle: whether it is a function word.
     """
 
     kind: str
     text: str
-    plain: tuple[str, ...]
+    exact: str = ""
+    plain: tuple[_Token, ...] = ()
+    idle: bool = False
+
+
+class Sought(NamedTuple):
+    """A word or a phrase that a text is looked through for.
+
+    words: folded as FTS5 folds them. prefix: whether the last is only the beginning of one.
+    unspaced: whether it is one run of a script without spaces, to be found within words.
+    """
+
+    words: tuple[str, ...]
+    prefix: bool
+    unspaced: bool
 
 
 class _NotAnExpression(Exception):
@@ -68,13 +93,37 @@ def fts_expression(text: str) -> str | None:
             f"the text to search for is longer than {TEXT_CHARS_MAX} characters "
             "(limits.TEXT_CHARS_MAX)"
         )
-    # SQLite ends an expression at U+0000 and cannot be given half a surrogate pair.
-    readable = text.replace("\x00", " ").encode("utf-8", "replace").decode()
-    tokens = _tokens(readable)
+    tokens = _tokens(_readable(text))
     try:
         return _Reader(tokens).read()
     except _NotAnExpression:
-        return _any_of([term for token in tokens for term in token.plain])
+        return _any_of([term for token in tokens for term in token.plain or (token,)])
+
+
+def sought(text: str) -> list[Sought]:
+    """What to point out where a text was found: all that it asks for, and nothing that it
+    rules out."""
+    found: dict[Sought, None] = {}
+    tokens = _tokens(_readable(text))
+    words = [token for token in tokens if token.kind == "term" and not token.idle]
+    for token in words or tokens:
+        before = tokens[tokens.index(token) - 1].kind if tokens.index(token) else ""
+        if token.kind != "term" or before == "NOT":
+            continue
+        for match in _SPELLED.finditer(token.text):
+            run = match["words"].replace(" ", "")
+            if UNSPACED.search(run) is not None:
+                found[Sought((run,), False, unspaced=True)] = None
+                continue
+            parts = tuple(_RUN.findall(folded(match["words"])))
+            if parts:
+                found[Sought(parts, bool(match["star"]), unspaced=False)] = None
+    return list(found)
+
+
+def _readable(text: str) -> str:
+    """SQLite ends an expression at U+0000 and cannot be given half a surrogate pair."""
+    return text.replace("\x00", " ").encode("utf-8", "replace").decode()
 
 
 def _tokens(text: str) -> list[_Token]:
@@ -82,26 +131,46 @@ def _tokens(text: str) -> list[_Token]:
     for match in _TOKEN.finditer(text):
         kind, found = match.lastgroup, match.group()
         if kind in ("phrase", "star"):
-            tokens += _terms(match["phrase"], match["star"])
+            tokens += _phrase(match["phrase"], match["star"])
         elif kind == "word":
-            tokens += _terms(found, "*" if found.endswith("*") else "")
+            tokens += _word(found, opening=_OPENING.search(text, 0, match.start()) is not None)
         elif kind == "call":
             tokens += _call(match["call"])
         elif kind == "near":
-            tokens.append(_Token("near", _distance(match["distance"]), ('"NEAR"',)))
+            tokens.append(_Token("near", _distance(match["distance"]), plain=_spoken("NEAR")))
         elif kind == "operator":
-            tokens.append(_Token(found, found, (f'"{found}"',)))
+            tokens.append(_Token(found, found, plain=_spoken(found)))
         elif kind == "bracket":
-            tokens.append(_Token(found, found, ()))
+            tokens.append(_Token(found, found))
     return tokens
 
 
-def _terms(words: str, star: str) -> list[_Token]:
+def _phrase(words: str, star: str) -> list[_Token]:
     """The term for `words`, which FTS5 takes apart itself; none for bare punctuation."""
     if not any(character.isalnum() for character in words):
         return []
-    spelled = f'"{words.rstrip("*")}"{star}'
-    return [_Token("term", spelled, (spelled,))]
+    spelled = f'"{" ".join(spaced(words.rstrip("*")).split())}"{star}'
+    return [_Token("term", spelled, spelled)]
+
+
+def _word(word: str, *, opening: bool) -> list[_Token]:
+    """The term for a word: for any of its forms where it is plain, without what stands around
+    it. What has punctuation within is a phrase, as a date is. A function word with a capital
+    that does not open a sentence is a name."""
+    if word.endswith("*"):
+        return _phrase(word, "*")
+    bare = _POSSESSIVE.sub("", _EDGES.sub("", word))
+    if _LETTERS.fullmatch(bare) is None or spaced(bare) != bare:
+        return _phrase(word, "")
+    small = bare.islower() or bare == "I" or opening
+    idle = small and bare.lower() in FUNCTION_WORDS
+    exact = f'"{bare.lower()}"'
+    return [_Token("term", exact if idle else " OR ".join(forms(bare)), exact, idle=idle)]
+
+
+def _spoken(word: str) -> tuple[_Token, ...]:
+    """An operator's name where it is none."""
+    return tuple(_word(word.lower(), opening=False))
 
 
 def _call(inside: str) -> list[_Token]:
@@ -109,21 +178,25 @@ def _call(inside: str) -> list[_Token]:
     match = _CALL.match(inside)
     assert match is not None  # the expression matches any text
     found = _tokens(match["terms"])
-    plain = tuple(term for token in found for term in token.plain)
-    if not plain:
+    plain = (*_spoken("NEAR"), *(term for token in found for term in token.plain or (token,)))
+    if not found:
         return []
     if any(token.kind != "term" for token in found):
-        return [_Token("?", "", ('"NEAR"', *plain))]
-    spelled = f"NEAR({' '.join(plain)}, {_distance(match['distance'])})"
-    return [_Token("term", spelled if len(plain) > 1 else plain[0], ('"NEAR"', *plain))]
+        return [_Token("?", "", plain=plain)]
+    terms = " ".join(token.exact for token in found)
+    spelled = f"NEAR({terms}, {_distance(match['distance'])})" if len(found) > 1 else terms
+    return [_Token("term", spelled, spelled, plain)]
 
 
 def _distance(digits: str | None) -> str:
     return str(min(int(digits), _NEAR_WORDS_MAX) if digits else _NEAR_WORDS)
 
 
-def _any_of(terms: list[str]) -> str | None:
-    return " OR ".join(dict.fromkeys(terms)) or None
+def _any_of(terms: list[_Token]) -> str | None:
+    """Any of some terms; of function words only where there is nothing else."""
+    terms = [term for term in terms if term.text and term.kind == "term"]
+    asked = [term for term in terms if not term.idle] or terms
+    return " OR ".join(dict.fromkeys(term.text for term in asked)) or None
 
 
 class _Reader:
@@ -179,24 +252,26 @@ class _Reader:
         members = []
         while self._kind() in ("term", "("):
             members.append(self._member())
-        if not members:
+        expression = _any_of(members)
+        if expression is None:
             raise _NotAnExpression
-        return " OR ".join(dict.fromkeys(members))
+        return expression
 
-    def _member(self) -> str:
+    def _member(self) -> _Token:
         if self._kind() == "(":
-            return self._nested()
-        terms, distance = [self._take().text], 0
+            return _Token("term", self._nested())
+        terms, distance = [self._take()], 0
         while self._kind() == "near":
             distance = max(distance, int(self._take().text))
             if self._kind() != "term":
                 raise _NotAnExpression
-            terms.append(self._take().text)
+            terms.append(self._take())
         if len(terms) == 1:
             return terms[0]
-        if any(term.startswith("NEAR(") for term in terms):
+        if any(term.exact.startswith("NEAR(") for term in terms):
             raise _NotAnExpression
-        return f"NEAR({' '.join(terms)}, {distance})"
+        joined = " ".join(term.exact for term in terms)
+        return _Token("term", f"NEAR({joined}, {distance})")
 
     def _nested(self) -> str:
         self._nesting += 1

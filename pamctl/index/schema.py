@@ -26,7 +26,7 @@ import sqlite3
 
 from pamctl.errors import InternalError
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Kept in SQLite's `user_version`. A change to a table or to what is put in it raises it,
 and every index of another number is made anew from the ledger."""
 
@@ -101,6 +101,7 @@ _TABLES = (
     ),
     "CREATE UNIQUE INDEX version_by_id ON version (version_id)",
     "CREATE INDEX version_by_object ON version (object_id)",
+    "CREATE INDEX version_in_a_file ON version (since) WHERE pack IS NULL",
     """
     CREATE TABLE event (
         since INTEGER PRIMARY KEY,

@@ -2,43 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import sqlite3
-from collections.abc import Collection, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from pamctl.errors import StoreDamaged
 from pamctl.index.boundaries import Boundaries
-from pamctl.index.database import (
-    IndexDamaged,
-    clear_log,
-    close_index,
-    empty_index,
-    is_damage,
-    is_unwritable,
-    memory_copy,
-    open_index,
-    open_read_only,
-    overwrite,
-    replace_file,
-    schema_version,
-    unavailable,
-)
-from pamctl.index.erasures import NOTE_CLEARED, NOTE_REMNANTS, Erasures
+from pamctl.index.erasures import Erasures
+from pamctl.index.index_file import IndexFile
+from pamctl.index.places import Places
 from pamctl.index.rows import ROW_SQL, EntryPlace, VersionRow, version_row
-from pamctl.index.schema import SCHEMA_VERSION, blank_index
 from pamctl.limits import INTEGER_MAX
-from pamctl.store.records import START, Position, Transaction
 
 if TYPE_CHECKING:
-    from pamctl.index.intake import Intake
+    from pamctl.index.names import Names
+    from pamctl.index.passage import Passage
     from pamctl.index.relationships import Link, Node
-    from pamctl.index.structured_query import Page, StructuredQuery
+    from pamctl.index.structured_query import Candidate, Match, Page, StructuredQuery
 
 _SELECT_VERSION = f"SELECT {ROW_SQL} FROM version"
 _SELECT_COUNTS = "SELECT objects, versions, events FROM position"
-_SELECT_POSITION = 'SELECT "offset", entries, sequence, head, head_bytes FROM position'
 _SEQUENCE_AT = """
     SELECT * FROM (
         SELECT since FROM version WHERE coalesce(event_recorded_at, recorded_at) <= ?
@@ -50,101 +32,12 @@ _SEQUENCE_AT = """
 """
 
 
-class ScopeIndex:
-    """Answers from what `apply` was given, for as long as it is given the whole ledger.
+class ScopeIndex(IndexFile):
+    """Answers from what `apply` was given.
 
-    Several processes may use one file. Every look-up may raise ServiceUnavailable; after its
-    subclass IndexDamaged the index is empty, and has to be brought up to date before it is
-    asked again. `as_of` is a ledger sequence, and the answer what it was just after that
-    event; None is now.
-
-    Arguments:
-        path: the index file; its folder is made where it is missing. Where it cannot be
-            written, an index that is there is used as it is and continued in memory.
-            None keeps the index in memory.
+    `as_of` is a ledger sequence, and the answer what it was just after that event; None is
+    now.
     """
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self._home: Literal["file", "borrowed file", "memory"] = "memory"
-        database = None
-        if path is not None:
-            database = open_index(path)
-            self._home = "file"
-            if database is None:
-                database = open_read_only(path)
-                self._home = "borrowed file"
-        if database is None:
-            database = blank_index()
-            self._home = "memory"
-        self._database = database
-
-    @classmethod
-    def scratch(cls) -> ScopeIndex:
-        """An empty index that is to be another's content; see `become`."""
-        index = cls(None)
-        index._database = blank_index("")
-        return index
-
-    def close(self) -> None:
-        """Let go of the file. The index cannot be used afterwards."""
-        close_index(self._database, self._path if self._home == "file" else None)
-
-    def position(self) -> Position:
-        """How far the ledger was read: START for a new index, and for one that was found
-        damaged and has been emptied."""
-        try:
-            rows = self._rows(_SELECT_POSITION)
-        except IndexDamaged:
-            return START
-        return Position(*rows[0]) if rows else START
-
-    def apply(self, base: Position, transactions: Sequence[Transaction]) -> bool:
-        """Take in the transactions that follow `base` in the ledger, all or none.
-
-        False, and nothing changed, when the index is not at `base`: another process was
-        faster, or the index was damaged and is empty again. `position` tells where to go on.
-        An index whose file cannot be written goes on in memory. Raises StoreDamaged for what
-        no ledger may hold, such as a version id that was used before.
-        """
-        from pamctl.index.intake import Intake
-
-        if not transactions:
-            return self.position() == base
-        intake = Intake()
-        intake.take(transactions)
-        after = transactions[-1].after
-        if self._home == "borrowed file":
-            self._continue_in_memory()
-        try:
-            return self._write(base, intake, after)
-        except sqlite3.DatabaseError as error:
-            if is_damage(error):
-                self.reset()
-                return False
-            if self._home == "memory" or not is_unwritable(error):
-                raise unavailable(error) from error
-        self._continue_in_memory()
-        return self._write(base, intake, after)
-
-    def reset(self) -> None:
-        """Forget everything: the position is START. Nothing of what the index held is left
-        in its files, as far as `clear_log` can see to that."""
-        if self._home == "file" and self._path is not None:
-            try:
-                empty_index(self._database)
-                clear_log(self._database)
-                return
-            except sqlite3.DatabaseError as error:
-                self._database.close()
-                if is_damage(error):
-                    self._database = replace_file(self._path)
-                    return
-                if not is_unwritable(error):
-                    raise unavailable(error) from error
-        else:
-            self._database.close()
-        self._database, self._home = blank_index(), "memory"
 
     def current(self, object_id: str, as_of: int | None = None) -> VersionRow | None:
         """The version that an object, a relationship or a delegation has, or had as of a
@@ -260,32 +153,28 @@ class ScopeIndex:
         return Erasures(self._rows)
 
     @property
+    def places(self) -> Places:
+        """Which versions are files of their own."""
+        return Places(self._rows)
+
+    @property
     def boundaries(self) -> Boundaries:
         """What is known of fixed points of the ledger."""
         return Boundaries(self._rows)
 
-    def become(self, other: ScopeIndex) -> bool:
-        """Hold what `other` holds, which was made anew and is closed by this, and nothing of
-        what was there before. Whoever else uses the file sees the one or the other.
+    @property
+    def names(self) -> Names:
+        """What is there by name."""
+        from pamctl.index.names import Names
 
-        False when the file may go on holding it, because another process goes on looking at
-        it or it cannot be written here; `erasures` says so then.
-        """
-        if self._home != "file":
-            self._database.close()
-            self._database, self._home = other._database, "memory"
-            return self._path is None or not self._path.exists()
-        with contextlib.closing(other._database) as made:
-            try:
-                # Noted first: whoever dies before the log is cleared leaves word of it.
-                made.execute(NOTE_REMNANTS)
-                overwrite(self._database, made)
-                cleared = clear_log(self._database)
-                if cleared:
-                    self._database.execute(NOTE_CLEARED)
-            except sqlite3.DatabaseError as error:
-                raise unavailable(error) from error
-        return cleared
+        return Names(self._rows)
+
+    @property
+    def passage(self) -> Passage:
+        """What is known of all versions, for whoever carries them elsewhere."""
+        from pamctl.index.passage import Passage
+
+        return Passage(self._rows)
 
     def sequence_at(self, instant_key: str) -> int:
         """The ledger sequence of the last event recorded at or before an instant, a key of
@@ -311,6 +200,25 @@ class ScopeIndex:
 
         try:
             return search(self._database, query)
+        except sqlite3.DatabaseError as error:
+            raise self._recovered(error) from error
+
+    def matches(self, query: StructuredQuery) -> Iterator[Match]:
+        """All that match, in the query's order, as they are asked for; neither `limit` nor
+        `count` matter. Raises as `search`, at any step."""
+        from pamctl.index.search import matches
+
+        try:
+            yield from matches(self._database, query)
+        except sqlite3.DatabaseError as error:
+            raise self._recovered(error) from error
+
+    def candidates(self, query: StructuredQuery) -> list[Candidate]:
+        """All that the filters of a query accept, in ledger order, whatever its text."""
+        from pamctl.index.search import candidates
+
+        try:
+            return candidates(self._database, query)
         except sqlite3.DatabaseError as error:
             raise self._recovered(error) from error
 
@@ -362,39 +270,3 @@ class ScopeIndex:
             (*values, *values, -1 if limit is None else limit),
         )
         return [EntryPlace(*columns) for columns in found]
-
-    def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        try:
-            return self._database.execute(sql, values).fetchall()
-        except sqlite3.DatabaseError as error:
-            raise self._recovered(error) from error
-
-    def _recovered(self, error: sqlite3.DatabaseError) -> Exception:
-        """What to raise for `error`, once a file that cannot be read was made anew."""
-        if is_damage(error) or self._is_anothers():
-            self.reset()
-            return IndexDamaged("the index was damaged and has been emptied", hint="try again")
-        return unavailable(error)
-
-    def _is_anothers(self) -> bool:
-        """Whether another release of pamctl has made the file its own since it was opened."""
-        try:
-            return schema_version(self._database) != SCHEMA_VERSION
-        except sqlite3.DatabaseError:
-            return False
-
-    def _write(self, base: Position, intake: Intake, after: Position) -> bool:
-        from pamctl.index.writing import write
-
-        try:
-            return write(self._database, base, intake, after)
-        except sqlite3.IntegrityError as error:
-            raise StoreDamaged(
-                f"the ledger behind byte {base.offset} uses an identifier again: {error}",
-                hint="run `pamctl fsck` to see what is damaged",
-            ) from error
-
-    def _continue_in_memory(self) -> None:
-        copy = memory_copy(self._database)
-        self._database.close()
-        self._database, self._home = copy, "memory"

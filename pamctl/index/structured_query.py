@@ -6,8 +6,8 @@ this module alone.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import orjson
@@ -26,7 +26,7 @@ from pamctl.limits import PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX
 
 Key = tuple[str | int | None, ...]
 
-_STATES = {
+STATES = {
     "lifecycle_state": LIFECYCLE_STATES,
     "availability_state": AVAILABILITY_STATES,
     "retention_state": RETENTION_STATES,
@@ -43,21 +43,10 @@ _MEMBERS = {
     "activity": "activity",
     "integrity_digest": "digest",
 }
-_TIMES = ("observed_at", "asserted_at", "committed_at", "recorded_at")
-_NUMBERS = {"sequence": "sequence", "ledger_sequence": "since"}
-RANGE_BASES = (*_TIMES, "valid_time", *_NUMBERS)
+TIMES = ("observed_at", "asserted_at", "committed_at", "recorded_at")
+NUMBERS = {"sequence": "sequence", "ledger_sequence": "since"}
+RANGE_BASES = (*TIMES, "valid_time", *NUMBERS)
 """What a `Range` may be over."""
-
-_UNIQUE = ("ledger_sequence", "version_id")
-_ORDER_COLUMNS = {
-    **_NUMBERS,
-    **{name: name for name in (*_TIMES, "valid_from", "valid_until")},
-    **{name: name for name in ("object_id", "object_type", "version_id")},
-}
-ORDER_FIELDS = (*_ORDER_COLUMNS, "relevance")
-"""What a query may be ordered by; each also with `:desc`."""
-
-_ALWAYS_THERE = ("ledger_sequence", "object_id", "version_id", "relevance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +65,24 @@ class Range:
     end: str | int | None = None
 
 
+@dataclass(slots=True)
+class Look:
+    """How a query was answered: filled in by what answers it.
+
+    rows: how many versions were looked at, those among them that did not match.
+    steps: what SQLite says that it does. match: the FTS5 expression that the text became.
+    """
+
+    rows: int = 0
+    steps: list[str] = field(default_factory=list)
+    match: str | None = None
+
+    def at(self, _: int) -> int:
+        """Counts a row; true, so that it can stand among conditions."""
+        self.rows += 1
+        return 1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StructuredQuery:
     """A query over the versions of one scope that are current, or were as of a sequence.
@@ -86,14 +93,17 @@ class StructuredQuery:
     family: `object`, `relationship` or `delegation`.
     among: object ids that were selected by other means, however many.
     unseen_types: object types that are left out.
+    condition: what `pushdown` made of an expression. equal: what it says besides of single
+        columns, which never selects but may be looked up.
     text: words to be found in the content; see `lexical`.
     as_of: a ledger sequence; versions that were current just after it. None for now.
-    order_by: names of ORDER_FIELDS, each with `:desc` or without; ledger order when empty,
-        or best match first where there is `text`. `relevance` puts the best first either
+    order_by: names of `ordering.ORDER_FIELDS`, each with `:desc` or without; ledger order when
+        empty, or best match first where there is `text`. `relevance` puts the best first either
         way. Ties are broken by object_id, then version_id. What a version lacks sorts last
         in both directions.
     after_key: `Page.next_key` of the page before.
     count: whether the page should tell how many versions match in all.
+    look: told how the page was found; not how they were counted.
     """
 
     family: str = "object"
@@ -113,12 +123,15 @@ class StructuredQuery:
     among: Collection[str] | None = None
     unseen_types: Sequence[str] = ()
     ranges: Sequence[Range] = ()
+    condition: Condition | None = None
+    equal: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     text: str | None = None
     as_of: int | None = None
     order_by: Sequence[str] = ()
     limit: int = PAGE_ITEMS_DEFAULT
     after_key: Key | None = None
     count: bool = False
+    look: Look | None = None
 
 
 class Page(NamedTuple):
@@ -136,22 +149,28 @@ class Page(NamedTuple):
     total: int | None
 
 
+class Match(NamedTuple):
+    """A version that matches. key: its ordering values, behind which a page may begin.
+    relevance: in billionths, None where the order does not ask for it."""
+
+    row: VersionRow
+    key: Key
+    relevance: int | None
+
+
+class Candidate(NamedTuple):
+    """A version that filters accept, for whoever ranks by other means."""
+
+    since: int
+    object_id: str
+    version_id: str
+
+
 class Condition(NamedTuple):
     """A piece of SQL and the values of its parameters."""
 
     sql: str
     values: list[Any]
-
-
-class OrderField(NamedTuple):
-    """One term of an order.
-
-    expression: SQL over the table `version`; of relevance, for the search to fill in.
-    """
-
-    name: str
-    expression: str
-    descending: bool
 
 
 def filters(query: StructuredQuery) -> Condition:
@@ -168,11 +187,11 @@ def filters(query: StructuredQuery) -> Condition:
         values = [query.as_of, query.as_of]
     parts.append("version.family = ?")
     values += _codes("family", [query.family], FAMILIES)
-    for name, states in _STATES.items():
+    for name in STATES:
         chosen = getattr(query, name)
         if chosen is not None:
             parts.append(f"version.{name} IN ({_marks(name, chosen)})")
-            values += _codes(name, chosen, states)
+            values += state_codes(name, chosen)
     for name, column in _MEMBERS.items():
         chosen = getattr(query, name)
         if chosen is not None:
@@ -185,9 +204,12 @@ def filters(query: StructuredQuery) -> Condition:
         parts.append(f"version.object_type NOT IN ({_marks('unseen_types', query.unseen_types)})")
         values += query.unseen_types
     for wanted in query.ranges:
-        condition = _within(wanted)
+        condition = range_condition(wanted)
         parts.append(condition.sql)
         values += condition.values
+    if query.condition is not None:
+        parts.append(query.condition.sql)
+        values += query.condition.values
     return Condition(" AND ".join(parts), values)
 
 
@@ -211,7 +233,13 @@ def _codes(name: str, chosen: Sequence[str], known: Sequence[str]) -> list[int]:
     return [known.index(value) for value in chosen]
 
 
-def _within(wanted: Range) -> Condition:
+def state_codes(dimension: str, states: Sequence[str]) -> list[int]:
+    """How rows hold some states. Raises InvalidRequest for what is none."""
+    return _codes(dimension, states, STATES[dimension])
+
+
+def range_condition(wanted: Range) -> Condition:
+    """What a range says. Raises InvalidRequest for an unknown basis and for a bad end."""
     basis = wanted.basis
     if basis not in RANGE_BASES:
         raise InvalidRequest(f"{basis!r} is no basis of time: use one of {', '.join(RANGE_BASES)}")
@@ -227,7 +255,7 @@ def _within(wanted: Range) -> Condition:
             "coalesce(version.valid_from <= ?, 1)",
         )
     else:
-        column = f"version.{_NUMBERS.get(basis, basis)}"
+        column = f"version.{NUMBERS.get(basis, basis)}"
         parts.append(f"{column} IS NOT NULL")
         lower, upper = f"{column} >= ?", f"{column} <= ?"
     for bound, condition in ((start, lower), (end, upper)):
@@ -240,7 +268,7 @@ def _within(wanted: Range) -> Condition:
 def _bound(basis: str, bound: str | int | None) -> Any:
     if bound is None:
         return None
-    if basis in _NUMBERS:
+    if basis in NUMBERS:
         if isinstance(bound, int):
             return bound
         raise InvalidRequest(f"{basis} is counted: {bound!r} is no integer")
@@ -248,72 +276,3 @@ def _bound(basis: str, bound: str | int | None) -> Any:
         return instant(str(bound))
     except ValueError as cause:
         raise InvalidRequest(f"{basis}: {str(bound)[:60]!r} is {cause}") from cause
-
-
-def order(query: StructuredQuery) -> list[OrderField]:
-    """The total order of `query`: what was asked for, then the tie-break.
-
-    Raises InvalidRequest for an unknown field, and for relevance without text.
-    """
-    default = "ledger_sequence" if query.text is None else "relevance"
-    fields: dict[str, OrderField] = {}
-    for asked in (*(query.order_by or (default,)), "object_id", "version_id"):
-        name, _, direction = asked.partition(":")
-        if name not in ORDER_FIELDS or direction not in ("", "asc", "desc"):
-            raise InvalidRequest(
-                f"{asked!r} is no order: use {', '.join(ORDER_FIELDS)}, each also with `:desc`"
-            )
-        if name != "relevance":
-            column = f"version.{_ORDER_COLUMNS[name]}"
-            fields.setdefault(name, OrderField(name, column, direction == "desc"))
-        elif query.text is not None:
-            fields.setdefault(name, OrderField(name, "", True))
-        else:
-            raise InvalidRequest("without text to search for there is no relevance to order by")
-    names = list(fields)
-    # Nothing can tie behind a field that no two versions share.
-    end = min(names.index(name) + 1 for name in _UNIQUE if name in names)
-    return list(fields.values())[:end]
-
-
-def order_sql(fields: Sequence[OrderField], expressions: Sequence[str]) -> str:
-    """An ORDER BY list; `expressions` stand for the fields, in their order."""
-    terms = []
-    for field, expression in zip(fields, expressions, strict=True):
-        last = "" if field.name in _ALWAYS_THERE else " NULLS LAST"
-        terms.append(f"{expression}{' DESC' if field.descending else ''}{last}")
-    return ", ".join(terms)
-
-
-def behind(fields: Sequence[OrderField], key: Key) -> Condition:
-    """Whatever comes behind the row whose ordering values are `key`.
-
-    Raises InvalidRequest for a key of another order.
-    """
-    if len(key) != len(fields):
-        raise InvalidRequest("the cursor belongs to a query of another order")
-    condition = Condition("0", [])
-    for field, value in zip(reversed(fields), reversed(key), strict=True):
-        later = _later(field, value)
-        same = f"{field.expression} IS ?"
-        condition = Condition(
-            f"({later.sql} OR ({same} AND {condition.sql}))",
-            [*later.values, value, *condition.values],
-        )
-    first, value = fields[0], key[0]
-    if value is None or first.name not in _ALWAYS_THERE:
-        return condition
-    # Says no more than the rest, in a form that lets SQLite begin where the page begins.
-    bound = "<=" if first.descending else ">="
-    return Condition(
-        f"{first.expression} {bound} ? AND {condition.sql}", [value, *condition.values]
-    )
-
-
-def _later(field: OrderField, value: str | int | None) -> Condition:
-    if value is None:
-        return Condition("0", [])  # what is missing sorts last: nothing follows but its equals
-    sign = "<" if field.descending else ">"
-    if field.name in _ALWAYS_THERE:
-        return Condition(f"{field.expression} {sign} ?", [value])
-    return Condition(f"({field.expression} {sign} ? OR {field.expression} IS NULL)", [value])

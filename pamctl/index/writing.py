@@ -27,7 +27,14 @@ _INSERT_MENTION = "INSERT OR IGNORE INTO mention VALUES (?, ?)"
 _INSERT_KEY = "INSERT OR IGNORE INTO idempotency VALUES (?, ?, ?, ?)"
 _INSERT_OTHER = "INSERT INTO other VALUES (?, ?, ?, ?)"
 _INSERT_PACK = "INSERT OR IGNORE INTO pack (name, versions) VALUES (?, ?)"
-_REPLACE_PACK = "UPDATE pack SET successor = ? WHERE name = ?"
+# A pack that an import wrote was announced by no entry, and can be replaced all the same.
+_REPLACE_PACK = """
+    INSERT INTO pack (successor, name, versions) VALUES (?, ?, 0)
+    ON CONFLICT (name) DO UPDATE SET successor = excluded.successor
+"""
+_MOVE = """
+    UPDATE version SET pack = ?, "offset" = ?, length = ? WHERE version_id = ? AND address = ?
+"""
 _NUMBER = """
     UPDATE version SET sequence = 1 + (
         SELECT count(*) FROM version AS earlier
@@ -87,6 +94,7 @@ def write(database: sqlite3.Connection, base: Position, intake: Intake, after: P
             # What this intake itself withdraws must be there first.
             (_WITHDRAW, intake.withdrawals),
             (_REPLACE_PACK, intake.replacements),
+            (_MOVE, intake.moves),
             (_ERASE_TEXT, intake.erasures),
         ):
             if rows:

@@ -4,32 +4,56 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pamctl.encoding.canonical import canonical
 from pamctl.encoding.digests import sha256_digest
 from pamctl.encoding.timestamps import instant
 from pamctl.errors import InvalidRequest
 from pamctl.index import cursors
-from pamctl.index.rows import VersionRow
-from pamctl.index.structured_query import Page, Range, StructuredQuery
+from pamctl.index.structured_query import Look, Page, Range, StructuredQuery
 from pamctl.limits import PAGE_ITEMS_DEFAULT
 from pamctl.model.envelopes import DEFAULT_RETRIEVAL
 from pamctl.service.authority import disclosed, disclosed_ids
-from pamctl.service.boundary import Boundary, boundary_of
+from pamctl.service.boundary import boundary_of
 from pamctl.service.disclosure import narrowed
-from pamctl.service.envelopes import is_withheld, withhold
 from pamctl.service.open_scope import OpenScope
 from pamctl.service.related import is_about_relationships, select_related
 from pamctl.service.scopes import index_state
+from pamctl.service.selected import Selection
 from pamctl.service.visibility import absent
 
 if TYPE_CHECKING:
+    from pamctl.index.pushdown import Pushed
+    from pamctl.rules.authorization import Sight
     from pamctl.service.open_store import OpenStore
 
-_FILTERS = ("object_type", "schema_id", "provenance_id", "actor_id", "source_ref")
+_FILTERS = (
+    *("object_id", "version_id", "object_type", "schema_id", "actor_id"),
+    *("provenance_id", "source_ref", "activity"),
+)
 # What may differ between the pages of one query.
-_NOT_THE_QUERY = ("cursor", "limit", "operation_id", "count", "explain")
+_NOT_THE_QUERY = ("cursor", "limit", "operation_id", "count", "explain", "snippets")
+
+
+class Found(NamedTuple):
+    """What a query found before anything of it was shown.
+
+    scope: where; None for a scope that its first write will make.
+    page: the rows, in the query's order.
+    restricted_to: the objects that a delegation is restricted to; None for no restriction.
+    scores: of a ranking by similarity, one a row. similarity: what such a ranking discloses.
+    """
+
+    scope: OpenScope | None
+    page: Page
+    next_cursor: str | None = None
+    selection: Selection | None = None
+    sight: Sight | None = None
+    restricted_to: frozenset[str] | None = None
+    distances: Mapping[str, int] = {}
+    scores: Sequence[Mapping[str, Any]] = ()
+    similarity: Mapping[str, Any] | None = None
 
 
 def query(store: OpenStore, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,21 +63,95 @@ def query(store: OpenStore, request: Mapping[str, Any]) -> dict[str, Any]:
     corroborated. A cursor pins the ledger sequence of its first page, so that pages stay
     the same while others write. Raises InvalidRequest for a cursor of another query.
     """
+    found = find(store, request)
+    scope, page, selection = found.scope, found.page, found.selection
+    if scope is None or selection is None:
+        return {"items": [], "ledger_sequence": 0, "next_cursor": None, **_scope_of(request)}
+    answer = {
+        "items": [selection.envelope(row) for row in page.rows],
+        "next_cursor": found.next_cursor,
+        "ledger_sequence": selection.as_of,
+        "index": index_state(scope, selection.fresh_to),
+        **_scope_of(request),
+    }
+    if selection.boundary is not None:
+        answer["snapshot_id"] = selection.boundary.descriptor["snapshot_id"]
+    if found.similarity is not None:
+        answer["similarity"] = found.similarity
+    if page.total is not None:
+        answer["total"] = page.total
+    if request.get("snippets") and "text" in request:
+        from pamctl.index.snippets import snippet
+
+        answer["snippets"] = [
+            snippet(request["text"], item.get("canonical_content")) for item in answer["items"]
+        ]
+    if request.get("explain"):
+        from pamctl.service.explanation import explanation, plan
+
+        answer["explanation"] = explanation(found)
+        answer["plan"] = plan(found)
+    return answer
+
+
+def find(store: OpenStore, request: Mapping[str, Any]) -> Found:
+    """The rows of one page, as `query` answers them, without reading what is not judged."""
+    pushed = _pushed(request)
     scope = store.scope_to_read(request["scope_id"])
     if scope is None:
         if "related_to" in request:
             raise absent(request["related_to"]["object_id"], request["scope_id"])
-        return {"items": [], "ledger_sequence": 0, "next_cursor": None, **_scope_of(request)}
+        if "embedding_space_id" in request:
+            from pamctl.service.spaces import unknown_space
+
+            raise unknown_space(request["embedding_space_id"], request["scope_id"])
+        return Found(None, Page([], [], None, None))
     sight = disclosed(scope.policy(), request, "query")
-    now = scope.index.position().sequence
     asked = {name: value for name, value in request.items() if name not in _NOT_THE_QUERY}
     digest = sha256_digest(canonical([store.store_id, asked]))
+    selection, distances = _selected(store, scope, request, digest, sight, pushed)
+    scores: Sequence[Mapping[str, Any]] = ()
+    similarity = None
+    if "embedding_space_id" in request:
+        from pamctl.service.similarity import rank
+
+        ranking = rank(selection, request)
+        scores, similarity = ranking.scores, ranking.disclosure
+        page = Page(ranking.rows, [], ranking.next_key, ranking.total)
+    else:
+        page = selection.page()
+    next_cursor = None
+    if page.next_key is not None:
+        next_cursor = cursors.encode(page.next_key, digest, selection.as_of)
+    return Found(
+        scope,
+        page,
+        next_cursor,
+        selection,
+        sight,
+        disclosed_ids(request),
+        distances,
+        scores,
+        similarity,
+    )
+
+
+def _selected(
+    store: OpenStore,
+    scope: OpenScope,
+    request: Mapping[str, Any],
+    digest: str,
+    sight: Sight | None,
+    pushed: Pushed | None,
+) -> tuple[Selection, Mapping[str, int]]:
+    """What a request selects, and how many steps each object is from what it is related to."""
+    now = scope.index.position().sequence
     as_of, after_key = _as_of(scope, request.get("as_of")), None
+    if "cursor" in request:
+        after_key, as_of = cursors.decode(request["cursor"], digest)
     boundary = boundary_of(scope, request)
     if boundary is not None:
         as_of = now = boundary.at(as_of)
-    if "cursor" in request:
-        after_key, as_of = cursors.decode(request["cursor"], digest)
     # Somebody may commit between two looks at the index; all of them are as of one moment.
     as_of = now if as_of is None else as_of
     structured = _structured(request, as_of, after_key)
@@ -65,27 +163,27 @@ def query(store: OpenStore, request: Mapping[str, Any]) -> dict[str, Any]:
         structured = replace(structured, among=included)
     if structured.family == "object":
         structured = narrowed(structured, sight, disclosed_ids(request))
-    page = (boundary or scope.index).search(structured)
-    next_cursor = None
-    if page.next_key is not None:
-        next_cursor = cursors.encode(page.next_key, digest, as_of)
-    answer = {
-        "items": [_shown(scope, row, boundary) for row in page.rows],
-        "next_cursor": next_cursor,
-        "ledger_sequence": as_of,
-        "index": index_state(scope, now),
-        **_scope_of(request),
-    }
-    if boundary is not None:
-        answer["snapshot_id"] = boundary.descriptor["snapshot_id"]
-    if page.total is not None:
-        answer["total"] = page.total
-    if request.get("explain"):
-        if sight is not None:
-            # How well a text matches depends on the texts that are not shown.
-            page = page._replace(relevance=[])
-        answer["explanation"] = _explanation(page, distances)
-    return answer
+    if pushed is not None:
+        structured = replace(structured, condition=pushed.condition, equal=pushed.equal)
+    return Selection(scope, structured, as_of, now, boundary, pushed), distances
+
+
+def _pushed(request: Mapping[str, Any]) -> Pushed | None:
+    """What becomes of the conditions of a request; None for one without."""
+    family = "relationship" if request.get("relationships") else "object"
+    texts = _listed(request.get("where", ()))
+    digests = _listed(request.get("integrity_digest", ()))
+    if not texts and not digests:
+        return None
+    from pamctl.index.pushdown import push_down
+    from pamctl.rules.where import Every, Expression, any_of
+    from pamctl.rules.where_grammar import parsed
+
+    parts: list[Expression] = [parsed(texts, family)] if texts else []
+    if digests:
+        # The digest of what is withheld is withheld too, which the index does not know.
+        parts.append(any_of(("integrity", "digest"), digests))
+    return push_down(parts[0] if len(parts) == 1 else Every(tuple(parts)), family)
 
 
 def _structured(
@@ -93,16 +191,18 @@ def _structured(
 ) -> StructuredQuery:
     members: dict[str, Any] = {name: _listed(request[name]) for name in _FILTERS if name in request}
     states: dict[str, Any] = {name: _states(request, name) for name in DEFAULT_RETRIEVAL}
+    similar = "embedding_space_id" in request
     return StructuredQuery(
         **members,
         **states,
         ranges=_ranges(request.get("temporal")),
-        text=request.get("text"),
+        text=None if similar else request.get("text"),
         as_of=as_of,
-        order_by=request.get("order_by", ()),
+        order_by=() if similar else request.get("order_by", ()),
         limit=request.get("limit", PAGE_ITEMS_DEFAULT),
         after_key=after_key,
         count=request.get("count", False),
+        look=Look() if request.get("explain") else None,
     )
 
 
@@ -135,32 +235,5 @@ def _as_of(scope: OpenScope, given: int | str | None) -> int | None:
         raise InvalidRequest(f"as_of: {given[:60]!r} is {cause}", pointer="/as_of") from cause
 
 
-def _shown(scope: OpenScope, row: VersionRow, boundary: Boundary | None) -> dict[str, Any]:
-    envelope = scope.envelope(row)
-    if boundary is not None:
-        judge = boundary.judge(row).availability_state
-        return withhold(envelope) if is_withheld(row.availability_state, judge) else envelope
-    if row.until is not None:
-        current = scope.index.current(row.object_id)
-        if current is not None and is_withheld(row.availability_state, current.availability_state):
-            return withhold(envelope)
-    return envelope
-
-
 def _scope_of(request: Mapping[str, Any]) -> dict[str, Any]:
     return {"scope_id": request["scope_id"]}
-
-
-def _explanation(page: Page, distances: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Why each hit stands where it does: its place in the ledger, how well it matched, and
-    how many steps it is away from what it is related to."""
-    return [
-        {
-            "object_id": row.object_id,
-            "version_id": row.version_id,
-            "ledger_sequence": row.since,
-            **({"relevance": page.relevance[number]} if page.relevance else {}),
-            **({"distance": distances[row.object_id]} if row.object_id in distances else {}),
-        }
-        for number, row in enumerate(page.rows)
-    ]

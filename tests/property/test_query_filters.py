@@ -4,17 +4,27 @@ pages of an answer, put together, are the answer."""
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Mapping, Sequence
 from functools import cmp_to_key
 from typing import Any
 
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pamctl.encoding.timestamps import instant
+from pamctl.index import access
+from pamctl.index.ordering import ORDER_FIELDS
+from pamctl.index.schema import (
+    AVAILABILITY_STATES,
+    LIFECYCLE_STATES,
+    RETENTION_STATES,
+    VALIDATION_STATES,
+)
 from pamctl.index.scope_index import ScopeIndex
-from pamctl.index.structured_query import ORDER_FIELDS, RANGE_BASES, Range, StructuredQuery
-from tests.hand_made_ledger import HandMadeLedger, table_rows
+from pamctl.index.structured_query import RANGE_BASES, Range, StructuredQuery
+from tests.hand_made_ledger import HandMadeLedger, bring_up_to_date, table_rows
 
 OBJECTS = ["mem:a", "mem:b", "mem:c", "mem:d", "mem:e", "mem:f"]
 TIMES = [
@@ -180,7 +190,19 @@ def in_order(
     return sorted(envelopes, key=cmp_to_key(compare))
 
 
+STATES = {
+    "lifecycle_state": LIFECYCLE_STATES,
+    "availability_state": AVAILABILITY_STATES,
+    "retention_state": RETENTION_STATES,
+    "validation_state": VALIDATION_STATES,
+}
+
+
 def sort_value(envelope: Mapping[str, Any], name: str) -> Any:
+    if name in STATES:
+        return STATES[name].index(envelope[name])
+    if name in NESTED:
+        return value(envelope, name)
     found = envelope.get(name)
     timed = name.endswith("_at") or name.startswith("valid_")
     return instant(found) if timed and found is not None else found
@@ -211,6 +233,77 @@ def test_filters_orders_and_pages(ledger: HandMadeLedger, queries: list[Structur
         ]
         if query.count:
             assert index.search(query).total == len(expected)
+
+
+@st.composite
+def orders(draw: st.DrawFn) -> StructuredQuery:
+    """Queries for everything, in any order, in small pages."""
+    fields = [name for name in ORDER_FIELDS if name not in ("relevance", "integrity_digest")]
+    names = draw(st.lists(st.sampled_from(fields), min_size=1, max_size=3, unique=True))
+    order_by = [name + draw(st.sampled_from(["", ":desc", ":asc"])) for name in names]
+    chosen = draw(st.sampled_from([None, ["claim"], ["claim", "task"]]))
+    return StructuredQuery(order_by=order_by, limit=draw(st.integers(1, 3)), object_type=chosen)
+
+
+@st.composite
+def full_ledgers(draw: st.DrawFn) -> HandMadeLedger:
+    ledger = HandMadeLedger()
+    for number in range(draw(st.integers(4, 9))):
+        ledger.create(f"mem:{number}", **draw(members()))
+    return ledger
+
+
+@pytest.mark.parametrize("rare", [None, 0, 1000])
+@settings(max_examples=40)
+@given(ledger=full_ledgers(), asked=st.lists(orders(), min_size=6, max_size=6))
+def test_pages_in_any_order_are_the_whole(
+    rare: int | None, ledger: HandMadeLedger, asked: list[StructuredQuery]
+) -> None:
+    """rare: how few versions are worth an index of their own, in a scope large enough to have
+    indexes; None for a small scope."""
+    with pytest.MonkeyPatch.context() as patched:
+        if rare is not None:
+            patched.setattr(access, "INDEXED_FROM_VERSIONS", 1)
+            patched.setattr(access, "_RARE", rare)
+        index = ledger.index()
+        for query in asked:
+            expected = [one for one in committed(ledger) if accepts(query, one)]
+            assert all_pages(index, query) == [
+                one["version_id"] for one in in_order(query, expected)
+            ]
+
+
+@given(ledger=full_ledgers(), asked=orders(), later=st.lists(members(), max_size=6))
+def test_pages_stay_while_others_write(
+    ledger: HandMadeLedger, asked: StructuredQuery, later: list[dict[str, Any]]
+) -> None:
+    index = ledger.index()
+    query = dataclasses.replace(asked, as_of=ledger.sequence)
+    whole = index.search(dataclasses.replace(query, limit=1000)).rows
+    found, key, writes = [], None, iter(later)
+    while True:
+        page = index.search(dataclasses.replace(query, after_key=key))
+        found += [row.version_id for row in page.rows]
+        key = page.next_key
+        if key is None:
+            break
+        for number, changed in enumerate(itertools.islice(writes, 2)):
+            ledger.revise(f"mem:{number}", **changed)
+            ledger.create(f"mem:later:{ledger.sequence}", **changed)
+        bring_up_to_date(index, ledger)
+    assert found == [row.version_id for row in whole]
+
+
+@given(ledger=ledgers(), queries=st.lists(queries(), min_size=2, max_size=8))
+def test_indexes_that_queries_make_change_no_answer(
+    ledger: HandMadeLedger, queries: list[StructuredQuery]
+) -> None:
+    plain, indexed = ledger.index(), ledger.index()
+    for query in queries:
+        expected = all_pages(plain, query), plain.search(query).total
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(access, "INDEXED_FROM_VERSIONS", 0)
+            assert (all_pages(indexed, query), indexed.search(query).total) == expected
 
 
 @given(ledger=ledgers(), cuts=st.lists(st.integers(1, 4), max_size=30))

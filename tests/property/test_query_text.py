@@ -6,9 +6,11 @@ import dataclasses
 import itertools
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pamctl.index import search
 from pamctl.index.lexical import fts_expression
 from pamctl.index.scope_index import ScopeIndex
 from pamctl.index.structured_query import StructuredQuery
@@ -52,10 +54,10 @@ def test_plain_words_are_alternatives(stored: list[str], asked: list[str]) -> No
     for number, content in enumerate(stored):
         ledger.create(f"mem:{number}", {"t": content})
     page = ledger.index().search(StructuredQuery(text=" ".join(asked)))
+    # A function word counts only where there is no other.
+    meant = set(asked) - {"and"} or {"and"}
     holding = {
-        f"mem:{number}"
-        for number, content in enumerate(stored)
-        if set(content.split()) & set(asked)
+        f"mem:{number}" for number, content in enumerate(stored) if set(content.split()) & meant
     }
     assert {row.object_id for row in page.rows} == holding
     assert page.relevance == sorted(page.relevance, reverse=True)
@@ -93,6 +95,37 @@ def test_pages_stay_while_others_write(
         bring_up_to_date(index, ledger)
     assert rows == [row.version_id for row in whole.rows]
     assert relevance == whole.relevance
+
+
+@given(
+    stored=st.lists(st.tuples(contents, st.booleans()), min_size=1, max_size=12),
+    text=st.lists(st.sampled_from(WORDS), min_size=1, max_size=2),
+    limit=st.integers(1, 3),
+    order_by=st.sampled_from([[], ["relevance", "object_id:desc"]]),
+)
+def test_looking_at_the_best_first_changes_no_page(
+    stored: list[tuple[str, bool]], text: list[str], limit: int, order_by: list[str]
+) -> None:
+    ledger = HandMadeLedger()
+    for number, (content, asked_for) in enumerate(stored):
+        ledger.create(f"mem:{number}", content, object_type="task" if asked_for else "claim")
+    index = ledger.index()
+    query = StructuredQuery(
+        text=" ".join(text), object_type=["task"], limit=limit, order_by=order_by
+    )
+
+    def pages(best: tuple[int, ...]) -> list[tuple[list[str], list[int]]]:
+        found, key = [], None
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(search, "_BEST_PER_ITEM", best)
+            while True:
+                page = index.search(dataclasses.replace(query, after_key=key))
+                found.append(([row.version_id for row in page.rows], page.relevance))
+                key = page.next_key
+                if key is None:
+                    return found
+
+    assert pages((1,)) == pages((1, 2)) == pages((100,))
 
 
 @given(st.text(max_size=60), st.text(max_size=60))

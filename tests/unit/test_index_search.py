@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from pamctl.errors import InvalidRequest
+from pamctl.index.ordering import ORDER_FIELDS
 from pamctl.index.scope_index import ScopeIndex
-from pamctl.index.structured_query import ORDER_FIELDS, Range, StructuredQuery
+from pamctl.index.structured_query import Range, StructuredQuery
 from pamctl.limits import PAGE_ITEMS_MAX
 from tests.hand_made_ledger import HandMadeLedger, bring_up_to_date
 

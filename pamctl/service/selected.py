@@ -1,0 +1,144 @@
+"""What a query selects: every filter that does not rank, settled before anything ranks.
+PAMSPEC §11, §15.8.
+
+Scope, states, filters, relationships, snapshot and authority are one statement over the index;
+what of an expression the index cannot tell is judged on the envelopes, as they may be shown.
+Whoever ranks, by words or by similarity, is given these versions and no others, so that
+neither an answer nor a count nor a score depends on what the actor may not see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pamctl.index.structured_query import Candidate, Key, Match, Page, StructuredQuery
+from pamctl.service.envelopes import is_withheld, withhold
+
+if TYPE_CHECKING:
+    from pamctl.index.pushdown import Pushed
+    from pamctl.index.rows import VersionRow
+    from pamctl.index.scope_index import ScopeIndex
+    from pamctl.service.boundary import Boundary
+    from pamctl.service.open_scope import OpenScope
+
+Json = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Selection:
+    """The versions that a request is about, as of one ledger sequence.
+
+    structured: its filters, and where its page begins and ends.
+    as_of: the ledger sequence that all of the answer is of.
+    fresh_to: how far the index had read the ledger; through a snapshot, where that stands.
+    boundary: the snapshot that it is asked through; None for none.
+    pushed: what became of its expressions; None for none.
+    judged: how many envelopes were judged so far.
+    """
+
+    scope: OpenScope
+    structured: StructuredQuery
+    as_of: int
+    fresh_to: int
+    boundary: Boundary | None = None
+    pushed: Pushed | None = None
+    judged: int = 0
+
+    def page(self) -> Page:
+        """The page that the request asks for, in its order. Raises InvalidRequest."""
+        query = self.structured
+        if self._is_decided():
+            page = self._index(query).search(query)
+            return page._replace(rows=[self._now(row) for row in page.rows])
+        kept: list[Match] = []
+        next_key: Key | None = None
+        total = None
+        if query.count and query.after_key is not None:
+            # To count what is selected in all, all of it has to be judged, from the first.
+            whole = replace(query, after_key=None, look=None)
+            total = sum(1 for _ in self._accepted(self._index(whole), whole))
+        counting, found = query.count and total is None, 0
+        for match in self._accepted(self._index(query), query):
+            found += 1
+            if found <= query.limit:
+                kept.append(match)
+                continue
+            next_key = kept[-1].key
+            if not counting:
+                break
+        total = found if counting else total
+        return Page(
+            [self._now(match.row) for match in kept],
+            [match.relevance for match in kept if match.relevance is not None],
+            next_key,
+            total,
+        )
+
+    def candidates(self) -> list[Candidate]:
+        """All that every filter accepts, in ledger order, whatever the text."""
+        if self._is_decided():
+            return self.scope.index.candidates(self.structured)
+        unordered = replace(self.structured, text=None, order_by=(), after_key=None)
+        return [
+            Candidate(match.row.since, match.row.object_id, match.row.version_id)
+            for match in self._accepted(self.scope.index, unordered)
+        ]
+
+    def rows(self, version_ids: Sequence[str]) -> list[VersionRow]:
+        """What the index knows of some candidates, in the order of `version_ids`."""
+        found = (self.scope.index.version(version_id) for version_id in version_ids)
+        return [row for row in found if row is not None]
+
+    def lexical(self, text: str, limit: int) -> list[tuple[str, int]]:
+        """The candidates that match a text best, best first, at most `limit`, each with its
+        relevance in billionths; ties by object, then version."""
+        worded = replace(
+            self.structured, text=text, order_by=("relevance",), after_key=None, count=False
+        )
+        found: list[tuple[str, int]] = []
+        for match in self._accepted(self._index(worded), worded):
+            found.append((match.row.version_id, match.relevance or 0))
+            if len(found) == limit:
+                break
+        return found
+
+    def envelope(self, row: VersionRow) -> Json:
+        """A version as it may be shown."""
+        envelope = self.scope.envelope(row)
+        if self.boundary is not None:
+            judge = self.boundary.judge(row).availability_state
+            return withhold(envelope) if is_withheld(row.availability_state, judge) else envelope
+        if row.until is not None:
+            current = self.scope.index.current(row.object_id)
+            if current is not None and is_withheld(
+                row.availability_state, current.availability_state
+            ):
+                return withhold(envelope)
+        return envelope
+
+    def _is_decided(self) -> bool:
+        """Whether the index alone decides what is selected."""
+        return self.pushed is None or self.pushed.residue is None
+
+    def _index(self, query: StructuredQuery) -> ScopeIndex:
+        return self.scope.index if self.boundary is None else self.boundary.index_for(query)
+
+    def _now(self, row: VersionRow) -> VersionRow:
+        """A row as the scope's own index has it: where its bytes stand may have changed since
+        a snapshot was sealed."""
+        if self.boundary is None:
+            return row
+        return self.scope.index.version(row.version_id) or row
+
+    def _accepted(self, index: ScopeIndex, query: StructuredQuery) -> Iterator[Match]:
+        from pamctl.rules.where import holds
+
+        residue = None if self.pushed is None else self.pushed.residue
+        for match in index.matches(query):
+            if residue is not None:
+                self.judged += 1
+                if not holds(residue, self.envelope(self._now(match.row))):
+                    continue
+            yield match
