@@ -7,8 +7,7 @@ object has moved on, the vector is stale. What is redacted or deleted has none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from pamctl.errors import (
@@ -27,10 +26,13 @@ from pamctl.store.embeddings import EmbeddingFiles, NewEmbedding, lock, stored_s
 
 if TYPE_CHECKING:
     from pamctl.index.rows import VersionRow
+    from pamctl.index.structured_query import Candidate
     from pamctl.service.desk import Change, Desk
     from pamctl.service.family_arguments import (
         EmbeddingDeleteArguments,
         EmbeddingExportArguments,
+        EmbeddingGenerateArguments,
+        EmbeddingPendingArguments,
         EmbeddingPutArguments,
         EmbeddingStatusArguments,
     )
@@ -67,6 +69,16 @@ class Embeddings:
         result: Json = self._store.perform("embedding_status", arguments)
         return result
 
+    def pending(self, **arguments: Unpack[EmbeddingPendingArguments]) -> Json:
+        """What has no vector of its current version in a space, with its text."""
+        result: Json = self._store.perform("embedding_pending", arguments)
+        return result
+
+    def generate(self, **arguments: Unpack[EmbeddingGenerateArguments]) -> Json:
+        """Give a page of what is pending its vectors, by the built-in embedder."""
+        result: Json = self._store.perform("embedding_generate", arguments)
+        return result
+
     def export(self, **arguments: Unpack[EmbeddingExportArguments]) -> Json:
         """The vectors of a space, with the descriptor that tells what they mean."""
         result: Json = self._store.perform("embedding_export", arguments)
@@ -81,14 +93,24 @@ def embedding_put(store: OpenStore, request: Mapping[str, Any]) -> Json:
     ObjectDeleted for what it cannot be a vector of.
     """
     check("requests/embedding_put", request)
-    scope = _scope_to_write(store, request)
+    scope = scope_to_write(store, request)
     require(scope.policy(), request, "put_embedding")
+    return keep_vectors(store, scope, request, request["embeddings"])
+
+
+def keep_vectors(
+    store: OpenStore,
+    scope: OpenScope,
+    request: Mapping[str, Any],
+    embeddings: Sequence[Mapping[str, Any]],
+) -> Json:
+    """Keep vectors for the actor of a request, as `embedding_put` does."""
     position = scope.index.position()
-    rows, made = _worked_out(scope, request)
+    rows, made = _worked_out(scope, request, embeddings)
     with lock(scope.layout):
         # Whoever redacts commits first and takes vectors away then, under this lock.
         if scope.refresh() != position:
-            rows, made = _worked_out(scope, request)
+            rows, made = _worked_out(scope, request, embeddings)
         for space_id, new in made.items():
             descriptor = space_of(scope, space_id)
             space = _files(scope, descriptor)
@@ -109,7 +131,7 @@ def embedding_put(store: OpenStore, request: Mapping[str, Any]) -> Json:
 def embedding_delete(store: OpenStore, request: Mapping[str, Any]) -> Json:
     """Take vectors away. Their objects are not touched by it (PAMSPEC §7.2)."""
     check("requests/embedding_delete", request)
-    scope = _scope_to_write(store, request)
+    scope = scope_to_write(store, request)
     object_id, wanted = request.get("object_id"), request.get("embedding_space_id")
     if object_id is None:
         require(scope.policy(), request, "delete_embedding", object_type=None)
@@ -124,11 +146,11 @@ def embedding_delete(store: OpenStore, request: Mapping[str, Any]) -> Json:
             for space_id, space in stored_spaces(scope.layout):
                 if wanted not in (None, space_id):
                     continue
-                rows = space.rows()
                 if object_id is None:
                     removed += space.keep(())
-                elif object_id in rows:
-                    removed += space.keep(rows.keys() - {object_id})
+                    continue
+                removed += object_id in space.rows()
+                space.take_away({object_id})
         removed += sweep_vectors(scope) if object_id is None and wanted is None else 0
     return {"deleted": removed, "scope_id": scope.scope_id}
 
@@ -142,9 +164,9 @@ def embedding_status(store: OpenStore, request: Mapping[str, Any]) -> Json:
         spaces, wanted = spaces_of(scope), request.get("embedding_space_id")
         if wanted is not None:
             spaces = {wanted: space_of(scope, wanted)}
-        embeddable = _embeddable_objects(scope, request)
+        current = {one.object_id: one.version_id for one in embeddable(scope, request)}
         items = [
-            _standing(scope, spaces[space_id], embeddable)
+            _standing(scope, spaces[space_id], current)
             for space_id in sorted(spaces, key=str.encode)
         ]
     return {"items": items, "next_cursor": None, "scope_id": request["scope_id"]}
@@ -199,22 +221,23 @@ def sweep_vectors(scope: OpenScope) -> int:
     removed = 0
     with lock(scope.layout):
         for _, space in stored_spaces(scope.layout):
-            rows = space.rows()
-            kept = {object_id for object_id in rows if _shows(scope, object_id)}
-            if len(kept) < len(rows):
-                removed += space.keep(kept)
+            hidden = {row.object_id for row in space.held() if not _shows(scope, row.object_id)}
+            space.take_away(hidden)
+            if space.has_leftovers():
+                space.keep(space.rows().keys())
+            removed += len(hidden)
     return removed
 
 
 def _worked_out(
-    scope: OpenScope, request: Mapping[str, Any]
+    scope: OpenScope, request: Mapping[str, Any], embeddings: Sequence[Mapping[str, Any]]
 ) -> tuple[list[tuple[str, VersionRow]], dict[str, list[NewEmbedding]]]:
     """Of each vector of a request its space and the version that it is of; and by space what is
     to be kept."""
     spaces = spaces_of(scope)
     rows: list[tuple[str, VersionRow]] = []
     made: dict[str, list[NewEmbedding]] = {}
-    for place, embedding in enumerate(request["embeddings"]):
+    for place, embedding in enumerate(embeddings):
         pointer = f"/embeddings/{place}"
         space_id = require_space(embedding, pointer)
         if space_id not in spaces:
@@ -226,7 +249,9 @@ def _worked_out(
     return rows, made
 
 
-def _scope_to_write(store: OpenStore, request: Mapping[str, Any]) -> OpenScope:
+def scope_to_write(store: OpenStore, request: Mapping[str, Any]) -> OpenScope:
+    """The scope of a request, up to date. Raises ScopeNotFound, and PolicyDenied for one that
+    an evaluation may not write to."""
     if store.evaluation is not None:
         store.evaluation.require_inside(request["scope_id"])
     return store.open_scope(request["scope_id"], fresh=True)
@@ -286,21 +311,13 @@ def _compact(scope: OpenScope, space: EmbeddingFiles, descriptor: Mapping[str, A
         space.keep(space.rows().keys())
 
 
-def _embeddable_objects(scope: OpenScope, request: Mapping[str, Any]) -> dict[str, str]:
-    """The current versions of the memory objects that can have a vector, by object, as far as
-    the actor may see them."""
+def embeddable(scope: OpenScope, request: Mapping[str, Any]) -> list[Candidate]:
+    """The current versions of the memory objects that can have a vector, in ledger order, as
+    far as the actor may see them."""
     from pamctl.index.structured_query import StructuredQuery
 
     sight, ids = disclosed(scope.policy(), request, "query"), disclosed_ids(request)
-    query = narrowed(StructuredQuery(availability_state=_SHOWN, limit=PAGE_ITEMS_MAX), sight, ids)
-    found: dict[str, str] = {}
-    after = None
-    while True:
-        page = scope.index.search(replace(query, after_key=after))
-        found.update((row.object_id, row.version_id) for row in page.rows)
-        after = page.next_key
-        if after is None:
-            return found
+    return scope.index.candidates(narrowed(StructuredQuery(availability_state=_SHOWN), sight, ids))
 
 
 def _standing(scope: OpenScope, descriptor: Mapping[str, Any], current: Mapping[str, str]) -> Json:

@@ -5,17 +5,18 @@ A space has a pair of files under one number: `<n>.f32` holds vectors one behind
 `<n>.jsonl` says of which version each is. A line counts when it is whole and its vector is
 there; of several lines of one object the last one does. Vectors are made durable before their
 lines, and whoever takes vectors away writes a new pair, under the next number, before he
-removes the old one.
+removes the old one. A snapshot may pin the vectors that were there when it was sealed: see
+`embedding_pins`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import stat
 import struct
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -23,17 +24,18 @@ from typing import NamedTuple
 import orjson
 
 from pamctl.encoding.canonical import canonical
+from pamctl.encoding.digests import sha256_digest
 from pamctl.errors import StoreDamaged
 from pamctl.store import files
+from pamctl.store.embedding_pins import Pin, Pins
 from pamctl.store.layout import ScopeLayout, scope_folder
 from pamctl.store.lock import exclusive
-from pamctl.store.records import Transaction
+from pamctl.store.plain_files import open_plain
 
 FLOAT_BYTES = 4
 
 _GITIGNORE = b"/lock\n"
-_VECTORS, _LINES, _SPACE = ".f32", ".jsonl", "space.json"
-_WITHDRAWING = frozenset(("object_redacted", "object_deleted"))
+_VECTORS, _LINES, _PINNED, _SPACE = ".f32", ".jsonl", ".pinned", "space.json"
 
 
 class Embedded(NamedTuple):
@@ -54,6 +56,31 @@ class NewEmbedding(NamedTuple):
     vector: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class HeldVectors:
+    """The vectors of a space at one moment, whatever is put or taken away afterwards.
+
+    Arguments:
+        descriptor: of the open file with the vectors one behind the other; -1 where there is
+            none. Whoever gets this closes it.
+        count: vectors in the file, those that count no more included.
+        places: of the vectors that count, by the version that each is of.
+        identity: tells apart any two states of the space's files.
+    """
+
+    space_id: str
+    dimensions: int
+    descriptor: int
+    count: int
+    places: Mapping[str, int]
+    identity: str
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+
+
 class EmbeddingFiles:
     """The vectors of one Embedding Space of one scope.
 
@@ -65,10 +92,60 @@ class EmbeddingFiles:
         self._folder = layout.embeddings / scope_folder(space_id)
         self._space_id = space_id
         self._dimensions = dimensions
+        self._pins = Pins(self._folder)
 
     def rows(self) -> dict[str, Embedded]:
         """The vectors that there are, by object, in the order in which they came."""
-        return self._pair()[1]
+        return self._pair().rows(self._folder)
+
+    def held(self) -> list[Embedded]:
+        """Every vector that somebody may be given: those of `rows`, and those that snapshots
+        pin."""
+        pinned = (row for _, pair, _ in self._pinned() for row in pair.all(self._folder))
+        return [*self.rows().values(), *pinned]
+
+    def mark(self) -> tuple[int, ...]:
+        """Differs when the vectors do; cheap to ask for."""
+        number = self._number()
+        with contextlib.suppress(FileNotFoundError):
+            found = self._path(number, _LINES).stat()
+            return (number, found.st_size, found.st_ino, found.st_mtime_ns)
+        return ()
+
+    def hold(self) -> HeldVectors:
+        """The vectors as they are now, kept open."""
+        while True:
+            pair = self._pair()
+            with contextlib.suppress(FileNotFoundError):  # replaced meanwhile
+                return self._held(pair, pair.identity)
+
+    def pinned(self, snapshot_id: str) -> Pin | None:
+        """What a snapshot pins of the space; None for nothing."""
+        return self._pins.find(snapshot_id)
+
+    def hold_pinned(self, pin: Pin) -> HeldVectors | None:
+        """The vectors that a snapshot pins, kept open; None where they have gone meanwhile."""
+        with contextlib.suppress(FileNotFoundError):
+            return self._held(self._numbered(pin.pair).first(pin.vectors), pin.identity)
+        return None
+
+    def _held(self, pair: _Pair, identity: str) -> HeldVectors:
+        descriptor = open_plain(self._path(pair.number, _VECTORS)) if pair.number else -1
+        try:
+            places = {row.version_id: row.place for row in pair.rows(self._folder).values()}
+        except StoreDamaged:
+            os.close(descriptor)
+            raise
+        return HeldVectors(
+            self._space_id, self._dimensions, descriptor, pair.vectors, places, identity
+        )
+
+    def pin(self, snapshot_id: str) -> None:
+        """Keep the vectors that there are now for a snapshot, whatever is put afterwards and
+        for as long as none of them has to be taken away. The caller holds the lock."""
+        pair = self._pair()
+        if pair.number:
+            self._pins.put(Pin(snapshot_id, pair.number, pair.vectors, pair.identity))
 
     def vectors(self, wanted: Iterable[Embedded]) -> Iterator[tuple[Embedded, tuple[float, ...]]]:
         """The numbers of some rows. What was taken away meanwhile is passed over."""
@@ -83,12 +160,13 @@ class EmbeddingFiles:
         if not described.is_file():
             body = {"dimensions": self._dimensions, "embedding_space_id": self._space_id}
             files.replace_whole(described, canonical(body) + b"\n")
-        number, _ = self._pair()
+        number = self._number()
         if number == 0:
             number = 1
             files.replace_whole(self._path(number, _VECTORS), b"")
             files.replace_whole(self._path(number, _LINES), b"")
-        lines, kept = self._whole_lines(number)
+        whole, kept = self._whole_lines(number, _LINES)
+        lines = len(whole)
         vectors, stride = self._path(number, _VECTORS), self._dimensions * FLOAT_BYTES
         for path, size in ((self._path(number, _LINES), lines), (vectors, kept * stride)):
             if path.stat().st_size > size:
@@ -100,17 +178,67 @@ class EmbeddingFiles:
     def keep(self, wanted: Collection[str]) -> int:
         """Take away the vectors of all other objects, and what older vectors of these still
         take up. Returns how many objects lost theirs. The caller holds the lock."""
-        number, rows = self._pair()
+        pair = self._pair()
+        number, rows = pair.number, pair.rows(self._folder)
         if number == 0:
             return 0
         kept = [row for object_id, row in rows.items() if object_id in wanted]
         found = list(self._read(kept))
         lines = b"".join(_line(row.object_id, row.version_id) for row, _ in found)
+        referred, number = self._keep_pins(wanted, number + 1)
         # A writer that died may have left vectors under this number, and no lines.
-        files.replace_whole(self._path(number + 1, _VECTORS), b"".join(data for _, data in found))
-        files.replace_whole(self._path(number + 1, _LINES), lines)
-        self._remove_before(number + 1)
+        files.replace_whole(self._path(number, _VECTORS), b"".join(data for _, data in found))
+        files.replace_whole(self._path(number, _LINES), lines)
+        files.remove_durably(self._leftovers(referred | {number}))
         return len(rows) - len(found)
+
+    def has_leftovers(self) -> bool:
+        """Whether a writer died before he removed what no longer counts."""
+        referred = {pin.pair for pin in self._pins.all()}
+        return bool(self._leftovers(referred | {self._number()}))
+
+    def _keep_pins(self, wanted: Collection[str], number: int) -> tuple[set[int], int]:
+        """Take the other objects' vectors away from what snapshots pin, in new pairs from
+        `number` on: a pin that held one of them is gone. Returns the pairs that are pinned
+        now, and the next free number."""
+        referred: set[int] = set()
+        for pair_number, pair, pins in self._pinned():
+            objects = [row.object_id for row in pair.all(self._folder)]
+            if all(object_id in wanted for object_id in objects):
+                referred.add(pair_number)
+                continue
+            lost = next(n for n, object_id in enumerate(objects) if object_id not in wanted)
+            kept = [pin for pin in pins if pin.vectors <= lost]
+            if kept:
+                count = max(pin.vectors for pin in kept)
+                data = _bytes_of(self._path(pair_number, _VECTORS))
+                size = count * self._dimensions * FLOAT_BYTES
+                files.replace_whole(self._path(number, _VECTORS), data[:size])
+                files.replace_whole(self._path(number, _PINNED), pair.first(count).lines)
+                for pin in kept:
+                    self._pins.put(pin._replace(pair=number))
+                referred.add(number)
+                number += 1
+            self._pins.remove(pin for pin in pins if pin.vectors > lost)
+        return referred, number
+
+    def _pinned(self) -> Iterator[tuple[int, _Pair, list[Pin]]]:
+        """Each pair that is pinned, whole, with its pins."""
+        for number, pins in self._pins.by_pair():
+            with contextlib.suppress(FileNotFoundError):
+                yield number, self._numbered(number), pins
+
+    def _numbered(self, number: int) -> _Pair:
+        """A pair that snapshots pin, which may be the current one too."""
+        try:
+            return _Pair(number, *self._whole_lines(number, _PINNED))
+        except FileNotFoundError:
+            return _Pair(number, *self._whole_lines(number, _LINES))
+
+    def take_away(self, objects: Collection[str]) -> None:
+        """Take away the vectors of these objects, pinned ones too. The caller holds the lock."""
+        if any(row.object_id in objects for row in self.held()):
+            self.keep(self.rows().keys() - objects)
 
     def size(self) -> int:
         """Bytes that the vectors take up, those that count no more included."""
@@ -119,23 +247,21 @@ class EmbeddingFiles:
             return self._path(number, _VECTORS).stat().st_size
         return 0
 
-    def _pair(self) -> tuple[int, dict[str, Embedded]]:
-        """The number of the current pair of files, 0 where there is none, and its rows."""
+    def _pair(self) -> _Pair:
+        """The current pair of files."""
         while True:
             number = self._number()
             if number == 0:
-                return 0, {}
+                return _Pair(0, b"", 0)
             try:
-                lines, kept = self._whole_lines(number)
-                data = self._path(number, _LINES).read_bytes()[:lines]
+                return _Pair(number, *self._whole_lines(number, _LINES))
             except FileNotFoundError:
                 if self._number() == number:
                     raise StoreDamaged(
                         f"{self._folder} has lost half of what belongs together",
                         hint="delete the folder, and put the vectors again",
                     ) from None
-                continue  # replaced meanwhile
-            return number, _rows(data, number, kept, self._folder)
+                # Otherwise it was replaced meanwhile.
 
     def _number(self) -> int:
         """The number of the current pair: the last whose lines are there."""
@@ -146,24 +272,21 @@ class EmbeddingFiles:
         stems = (name.removesuffix(_LINES) for name in names if name.endswith(_LINES))
         return max((int(stem) for stem in stems if stem.isascii() and stem.isdigit()), default=0)
 
-    def _whole_lines(self, number: int) -> tuple[int, int]:
-        """How many bytes of lines, and how many lines, have their vectors."""
-        data = _bytes_of(self._path(number, _LINES))
+    def _whole_lines(self, number: int, suffix: str) -> tuple[bytes, int]:
+        """The lines that have their vectors, and how many they are."""
+        data = _bytes_of(self._path(number, suffix))
         stride = self._dimensions * FLOAT_BYTES
         vectors = self._path(number, _VECTORS).stat().st_size // stride
         count = data.count(b"\n")
         if count <= vectors:
-            return data.rfind(b"\n") + 1, count
-        end = 0
-        for _ in range(vectors):
-            end = data.index(b"\n", end) + 1
-        return end, vectors
+            return data[: data.rfind(b"\n") + 1], count
+        return _first_lines(data, vectors), vectors
 
     def _read(self, wanted: Iterable[Embedded]) -> Iterator[tuple[Embedded, bytes]]:
         stride = self._dimensions * FLOAT_BYTES
         for number, rows in groupby(wanted, key=lambda row: row.pair):
             try:
-                descriptor = _open_regular(self._path(number, _VECTORS))
+                descriptor = open_plain(self._path(number, _VECTORS))
             except FileNotFoundError:
                 continue
             try:
@@ -174,16 +297,53 @@ class EmbeddingFiles:
             finally:
                 os.close(descriptor)
 
-    def _remove_before(self, number: int) -> None:
-        """Remove earlier pairs, and files that dead writers did not get to name."""
-        files.remove_durably(
+    def _leftovers(self, wanted: Collection[int]) -> list[Path]:
+        """Files of other pairs, and those that dead writers did not get to name."""
+        return [
             self._folder / name
             for name in os.listdir(self._folder)
-            if name.startswith(".") or (name[:8].isdigit() and int(name[:8]) < number)
-        )
+            if name.startswith(".") or (name[:8].isdigit() and int(name[:8]) not in wanted)
+        ]
 
     def _path(self, number: int, suffix: str) -> Path:
         return self._folder / f"{number:08d}{suffix}"
+
+
+class _Pair(NamedTuple):
+    """A pair of files: its number, 0 for none, the lines that count, and how many they are."""
+
+    number: int
+    lines: bytes
+    vectors: int
+
+    @property
+    def identity(self) -> str:
+        """Tells apart any two states of a space's files."""
+        return sha256_digest(b"%d\n%b" % (self.number, self.lines))
+
+    def first(self, count: int) -> _Pair:
+        """The same with no more than its first vectors."""
+        return _Pair(self.number, _first_lines(self.lines, count), min(count, self.vectors))
+
+    def rows(self, folder: Path) -> dict[str, Embedded]:
+        """The vectors that count, by object. Raises StoreDamaged, which names the folder."""
+        rows: dict[str, Embedded] = {}
+        for row in self.all(folder):
+            rows.pop(row.object_id, None)
+            rows[row.object_id] = row
+        return rows
+
+    def all(self, folder: Path) -> Iterator[Embedded]:
+        """Every vector, in their order. Raises as `rows`."""
+        for place, line in enumerate(self.lines.split(b"\n")[: self.vectors]):
+            try:
+                found = orjson.loads(line)
+                yield Embedded(found["object_id"], found["version_id"], self.number, place)
+            except (orjson.JSONDecodeError, KeyError, TypeError) as cause:
+                raise StoreDamaged(
+                    f"line {place + 1} of the vectors in {folder} cannot be read",
+                    hint="delete the folder, and put the vectors again",
+                ) from cause
 
 
 def lock(layout: ScopeLayout) -> AbstractContextManager[None]:
@@ -216,44 +376,14 @@ def stored_spaces(layout: ScopeLayout) -> Iterator[tuple[str, EmbeddingFiles]]:
             yield space_id, EmbeddingFiles(layout, space_id, dimensions)
 
 
-def withdraw(layout: ScopeLayout, committed: Iterable[Transaction]) -> None:
-    """Take away the vectors of objects that these transactions redacted or deleted. Durable
-    when this returns."""
-    hidden = {name for done in committed for name in _hidden_by(done)}
-    if not hidden:
-        return
-    with lock(layout):
-        for _, space in stored_spaces(layout):
-            rows = space.rows()
-            if not hidden.isdisjoint(rows):
-                space.keep(rows.keys() - hidden)
-
-
-def _hidden_by(transaction: Transaction) -> Iterator[str]:
-    for entry in transaction.entries:
-        event = entry.body
-        if entry.kind != "event" or "object_id" not in event:
-            continue
-        kind, payload = event["event_type"], event.get("payload", {})
-        hides = kind == "availability_transitioned" and payload.get("to") != "available"
-        if kind in _WITHDRAWING or hides:
-            yield event["object_id"]
-
-
-def _rows(data: bytes, number: int, count: int, folder: Path) -> dict[str, Embedded]:
-    rows: dict[str, Embedded] = {}
-    for place, line in enumerate(data.split(b"\n")[:count]):
-        try:
-            found = orjson.loads(line)
-            row = Embedded(found["object_id"], found["version_id"], number, place)
-        except (orjson.JSONDecodeError, KeyError, TypeError) as cause:
-            raise StoreDamaged(
-                f"line {place + 1} of the vectors in {folder} cannot be read",
-                hint="delete the folder, and put the vectors again",
-            ) from cause
-        rows.pop(row.object_id, None)
-        rows[row.object_id] = row
-    return rows
+def _first_lines(data: bytes, count: int) -> bytes:
+    """As many lines, where there are more."""
+    end = 0
+    for _ in range(count):
+        end = data.find(b"\n", end) + 1
+        if end == 0:
+            return data
+    return data[:end]
 
 
 def _line(object_id: str, version_id: str) -> bytes:
@@ -263,22 +393,6 @@ def _line(object_id: str, version_id: str) -> bytes:
 
 def _bytes_of(path: Path) -> bytes:
     """The bytes of a regular file; a link or a pipe in its place is damage."""
-    descriptor = _open_regular(path)
+    descriptor = open_plain(path)
     with os.fdopen(descriptor, "rb") as file:
         return file.read()
-
-
-def _open_regular(path: Path) -> int:
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    try:
-        descriptor = os.open(path, flags)
-    except FileNotFoundError:
-        raise
-    except NotADirectoryError:
-        raise
-    except OSError as cause:
-        raise StoreDamaged(f"{path} cannot be read: {cause.strerror}", path=str(path)) from cause
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise StoreDamaged(f"{path} is no file", path=str(path))
-    return descriptor

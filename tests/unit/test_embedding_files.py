@@ -145,3 +145,82 @@ def test_spaces_are_found_by_what_they_say_they_are(layout: ScopeLayout) -> None
         EmbeddingFiles(layout, space_id, 2).put([new("mem:1", 1, 2)])
     (layout.embeddings / "stray").mkdir()
     assert sorted(name for name, _ in stored_spaces(layout)) == ["emb:A", "emb:a"]
+
+
+def pinned(space: EmbeddingFiles, snapshot_id: str) -> tuple[dict[str, int], str] | None:
+    """What a snapshot pins, by version, and the identity that it has."""
+    pin = space.pinned(snapshot_id)
+    held = None if pin is None else space.hold_pinned(pin)
+    if held is None:
+        return None
+    held.close()
+    return dict(held.places), held.identity
+
+
+def test_a_pin_keeps_what_was_there(space: EmbeddingFiles) -> None:
+    """Whatever is put afterwards, and however the files are written anew."""
+    assert space.pin("snap:none") is None
+    assert space.pinned("snap:none") is None  # there was nothing to pin
+    space.put([new("mem:1", 1, 2), new("mem:2", 3, 4)])
+    space.pin("snap:1")
+    before = pinned(space, "snap:1")
+    assert before is not None
+    assert before[0] == {"ver:1": 0, "ver:2": 1}
+    assert before[1] == space.hold().identity
+    space.put([new("mem:1", 5, 6), new("mem:3", 7, 8)])
+    assert pinned(space, "snap:1") == before
+    space.keep({"mem:1", "mem:2", "mem:3"})
+    assert pinned(space, "snap:1") == before
+    space.take_away({"mem:3"})
+    assert pinned(space, "snap:1") == before
+    assert held(space) == {"mem:2": (3.0, 4.0), "mem:1": (5.0, 6.0)}
+
+
+def test_what_is_taken_away_is_taken_from_pins_too(
+    layout: ScopeLayout, space: EmbeddingFiles
+) -> None:
+    """A pin that held it is gone; one that did not stays; no byte of it does."""
+    space.put([new("mem:1", 1, 2)])
+    space.pin("snap:1")
+    space.put([new("mem:2", 3, 4)])
+    space.pin("snap:2")
+    before = pinned(space, "snap:1")
+    space.take_away({"mem:2"})
+    assert (pinned(space, "snap:1"), pinned(space, "snap:2")) == (before, None)
+    folder = layout.embeddings / scope_folder(SPACE)
+    data = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    assert b"mem:2" not in data
+    assert struct.pack("<2f", 3, 4) not in data
+    space.take_away({"mem:1"})
+    assert pinned(space, "snap:1") is None
+    assert [path.stat().st_size for path in folder.glob("*.f32")] == [0]
+
+
+def test_what_a_dead_writer_left_is_noticed(layout: ScopeLayout, space: EmbeddingFiles) -> None:
+    space.put([new("mem:1", 1, 2)])
+    space.pin("snap:1")
+    assert not space.has_leftovers()
+    old = file(layout, ".f32").read_bytes()
+    space.keep({"mem:1"})
+    folder = layout.embeddings / scope_folder(SPACE)
+    assert not space.has_leftovers()
+    (folder / "00000009.f32").write_bytes(old)
+    assert space.has_leftovers()
+    space.keep({"mem:1"})
+    assert not space.has_leftovers()
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'"x"', b"1", b'{"pair":"1"}'])
+def test_a_pin_that_cannot_be_read_pins_nothing(
+    layout: ScopeLayout, space: EmbeddingFiles, data: bytes
+) -> None:
+    space.put([new("mem:1", 1, 2)])
+    space.pin("snap:1")
+    (path,) = (layout.embeddings / scope_folder(SPACE) / "pins").iterdir()
+    path.write_bytes(data)
+    assert space.pinned("snap:1") is None
+    space.keep({"mem:1"})
+    space.pin("snap:1")
+    found = space.pinned("snap:1")
+    assert found is not None
+    assert space.hold_pinned(found._replace(pair=77)) is None

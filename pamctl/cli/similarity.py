@@ -1,0 +1,79 @@
+"""What a query by similarity is asked for, and what its answer discloses. PAMSPEC §11."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from pamctl.cli import input as given
+from pamctl.cli.invocation import Invocation
+from pamctl.errors import InvalidRequest
+
+Space = Annotated[
+    str | None,
+    typer.Option(
+        "--space",
+        metavar="ID",
+        help="The most similar first, by vectors of that Embedding Space: to --vector, to"
+        " --like, or to --text where the space is the built-in embedder's.",
+    ),
+]
+Vector = Annotated[
+    str | None,
+    typer.Option(
+        "--vector",
+        metavar="FILE",
+        help="Similar to this vector, a JSON list of numbers; - is standard input.",
+    ),
+]
+Like = Annotated[
+    str | None, typer.Option("--like", metavar="OBJECT", help="Similar to that memory.")
+]
+Hybrid = Annotated[
+    bool,
+    typer.Option(
+        "--hybrid",
+        help="What --text and similarity find together; without --space by the built-in"
+        " embedder's vectors.",
+    ),
+]
+
+
+def members(
+    space: str | None, vector: str | None, like: str | None, hybrid: bool
+) -> dict[str, Any]:
+    """The members of a query that ask for similarity."""
+    if space is None and hybrid and vector is None:
+        from pamctl.index.hashed_text import SPACE_ID
+
+        space = SPACE_ID
+    if space is None and (vector is not None or like is not None):
+        raise InvalidRequest(
+            "vectors mean something in one Embedding Space alone", hint="name it with --space"
+        )
+    return {
+        "embedding_space_id": space,
+        "vector": None if vector is None else _numbers(vector),
+        "like_object_id": like,
+        "hybrid": hybrid or None,
+    }
+
+
+def _numbers(file: str) -> list[int | float]:
+    value = given.json_value(given.Source(file=file), "--vector")
+    if not isinstance(value, list) or not all(type(number) in (int, float) for number in value):
+        raise InvalidRequest("the value of --vector is not a JSON list of numbers")
+    return value
+
+
+def disclose(call: Invocation, answer: Mapping[str, Any]) -> None:
+    """Says on standard error what lines and tables have no room for."""
+    said = answer.get("similarity")
+    if said is None or call.format == "json":
+        return
+    left_out = said["without_vector"]
+    pinned = "best effort" if said["best_effort"] else "repeatable"
+    call.note(
+        f"{said['kind']} ranking in {said['embedding_space_id']}, {said['search']}, {pinned}"
+        + (f"; {left_out} of {said['candidates']} have no vector there" if left_out else "")
+    )
