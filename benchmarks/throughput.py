@@ -83,7 +83,7 @@ def single_create(folder: Path, rounds: int) -> Comparison:
         store.create(**request)
 
     ours_sec, floor_sec = in_turn(ours, _bare_commit(folder, version, entry), rounds - 2)
-    return Comparison("single create / bare fsyncs", ours_sec, floor_sec, "<= 2.0")
+    return Comparison("single create / bare fsyncs", ours_sec, floor_sec, "<= 1.7")
 
 
 def _bare_commit(folder: Path, version: bytes, entry: bytes) -> Callable[[], None]:
@@ -147,7 +147,7 @@ def batch(folder: Path, creates: int, rounds: int = 5) -> list[Comparison]:
     as_it_comes = _durable_sqlite(folder, source, "DELETE")
     with_log = _durable_sqlite(folder, source, "WAL")
     return [
-        Comparison("batch, a create / git fast-import, a blob", each, git_each, ">= 0.4", True),
+        Comparison("batch, a create / git fast-import, a blob", each, git_each, ">= 0.45", True),
         Comparison("batch, a create / SQLite, a commit", each, as_it_comes, ">= 10", True),
         Comparison("the same / SQLite in WAL mode, a commit", each, with_log, "", True),
     ]

@@ -18,6 +18,8 @@ _COMMITS = frozenset(VERSION_EVENT_TYPES)
 # A Delegation Object has versions too; the draft's table of events does not list its events.
 _MAY_COMMIT = _COMMITS | {"delegation_granted", "delegation_revoked"}
 _SCOPE_MEMBERS = ("scope_kind", "parent_scope_id")
+# Of a larger transaction the rest meet their records where all facts meet.
+_EVENTS_HERE_MAX = 4096
 
 Report = Callable[..., None]
 """Takes the id of a finding, a message, an offset in the ledger, and perhaps what it is about."""
@@ -52,10 +54,14 @@ class Bodies:
         # False behind an entry that could not be read, until an event says where we are.
         self._knows_sequence = True
         self._recorded_at: str | None = None
+        # Of the transaction that is being read: sequence, object and version by event.
+        self._events_here: dict[str, tuple[Any, str | None, str | None]] = {}
 
     def take(self, value: dict[str, Any], place: Place) -> bool:
         """Take in the next entry. False when it could not be understood."""
         kind, body, version = value["kind"], value["body"], value.get("version")
+        if place.tx != self._tx:
+            self._events_here.clear()
         self._n, self._tx, offset, follows = place
         self._knows_sequence &= follows
         if not isinstance(kind, str) or not isinstance(body, dict):
@@ -90,6 +96,8 @@ class Bodies:
             self._names_its_scope(body, offset)
         elif kind in ("erasure", "idempotency", "pack"):
             self._record(kind, body, offset)
+        elif kind in ("snapshot", "space"):
+            self._descriptor(kind, body, offset)
         return True
 
     def _entry_invalid(self, value: dict[str, Any], offset: int) -> None:
@@ -163,6 +171,9 @@ class Bodies:
             ident,
             body.get("version_id"),
         )
+        if len(self._events_here) < _EVENTS_HERE_MAX:
+            told = (body["sequence"], ident, body.get("version_id"))
+            self._events_here[event_id] = told
         if body["event_type"] == "working_memory_promoted" and ident is not None:
             self._facts.put(OBJECT, self._folder, ident, "promoted", self._tx)
         if version is None:
@@ -218,6 +229,9 @@ class Bodies:
             result = body.get("result", {})
             if isinstance(result.get("event_id"), str):
                 ident = _identifier(result) or _text(result.get("delegation_id"))
+                told = (result.get("ledger_sequence"), ident, _text(result.get("version_id")))
+                if self._events_here.get(result["event_id"]) == told:
+                    return  # nearly always: what it says is what its transaction did
                 put(
                     NAME,
                     folder,
@@ -230,6 +244,23 @@ class Bodies:
                     result.get("ledger_sequence"),
                     body["key"],
                 )
+
+    def _descriptor(self, kind: str, body: dict[str, Any], offset: int) -> None:
+        put, described = self._facts.put, body[kind]
+        if kind == "space":
+            name, dimensions = described["embedding_space_id"], described["dimensions"]
+            put(NAME, self._folder, f"space {name}", "described", self._n, offset, dimensions)
+            return
+        name, sealed_at = described["snapshot_id"], body["sealed_at_sequence"]
+        put(NAME, self._folder, f"snapshot {name}", "described", self._n, offset, None)
+        for space in described.get("included_embedding_space_ids", ()):
+            put(NAME, self._folder, f"space {space}", "included", self._n, offset, name)
+        if self._knows_sequence and sealed_at != self._sequence:
+            message = f"it says that event {sealed_at} was the last; it was {self._sequence}"
+            self._report("descriptor-invalid", message, offset, name)
+        elif described["ledger_sequence_high_watermark"] > sealed_at:
+            message = "it shows what came after it was sealed"
+            self._report("descriptor-invalid", message, offset, name)
 
     def _clock(self, body: dict[str, Any], offset: int) -> None:
         now, before = body.get("recorded_at"), self._recorded_at

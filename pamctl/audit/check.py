@@ -14,6 +14,7 @@ never rest, what looks like one that died is not reported.
 from __future__ import annotations
 
 import contextlib
+import gc
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -21,22 +22,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pamctl.audit.comparison import compare_addresses, compare_names, compare_objects
+from pamctl.audit.custody import Custody, read_custody
 from pamctl.audit.facts import PART_LEDGER_BYTES, Facts
-from pamctl.audit.findings import VERDICT, Findings
+from pamctl.audit.finding_kinds import VERDICT
+from pamctl.audit.findings import Findings
 from pamctl.audit.ledger import LedgerState, read_ledger
 from pamctl.audit.pins import Pin, PinWatch
-from pamctl.audit.reading import entries, is_locked, kind_of, parsed, shown, whole
+from pamctl.audit.reading import is_locked, kind_of, parsed, shown, whole
+from pamctl.audit.signatures import SignatureCheck
 from pamctl.audit.surroundings import ScopeFolder, Surroundings, UnknownVersion
+from pamctl.audit.units import size_of, units
+from pamctl.audit.vectors import VectorReader
 from pamctl.audit.versions import VersionReader
 from pamctl.errors import ScopeNotFound, StoreNotFound
-from pamctl.store.layout import StoreLayout, pack_name
+from pamctl.store.layout import StoreLayout
 
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
 
 _ATTEMPTS = 3
 _PARALLEL_LEDGER_BYTES = 1024 * 1024
-_UNIT_BYTES = 32 * 1024 * 1024
+_COLLECT_SELDOM = 100_000
 # What is found of these in a scope whose ledger has holes follows from the holes.
 _CONSEQUENCES = frozenset(
     (
@@ -47,6 +53,8 @@ _CONSEQUENCES = frozenset(
         "relationship-dangling",
         "idempotency-mismatch",
         "subscription-invalid",
+        "descriptor-invalid",
+        "embedding-orphaned",
     )
 )
 # What these are of a scope that is written to all the while, is its writer at work.
@@ -130,6 +138,7 @@ class _Check:
         self._store_id: str | None = None
         self._scopes: Sequence[ScopeFolder] = ()
         self._tails: dict[str, str] = {}
+        self._custody: dict[str, Custody] = {}
         self._parts = 1
         self._pool: ProcessPoolExecutor | None = None
 
@@ -152,6 +161,7 @@ class _Check:
             raise ScopeNotFound(f"there is no scope {self._scope_id}")
         for scope in chosen:
             around.scope_folder(scope)
+            self._custody[scope.folder] = read_custody(self._layout, scope, self._findings)
         with self._processes(chosen):
             watches = self._read(chosen, store_id)
             self._compare(chosen)
@@ -172,7 +182,7 @@ class _Check:
             # In this order: a writer that lets go in between has committed before.
             writing = is_locked(place.lock)
             grown = kind_of(place.ledger) == "file"
-            grown = grown and _size(place.ledger) != self._states[scope.folder].size
+            grown = grown and size_of(place.ledger) != self._states[scope.folder].size
             if writing or grown:
                 found.append(scope.scope_id)
         return found
@@ -186,7 +196,7 @@ class _Check:
     @contextlib.contextmanager
     def _processes(self, scopes: Sequence[ScopeFolder]) -> Iterator[None]:
         """Divide the work. Processes cost more to start than a small store takes to read."""
-        size = sum(_size(scope.layout(self._layout).ledger) for scope in scopes)
+        size = sum(size_of(scope.layout(self._layout).ledger) for scope in scopes)
         self._parts = 1 + size // PART_LEDGER_BYTES
         if self._jobs == 1 or size < _PARALLEL_LEDGER_BYTES:
             yield
@@ -195,7 +205,8 @@ class _Check:
         from multiprocessing import get_context
 
         self._parts = max(self._jobs, self._parts)
-        with ProcessPoolExecutor(self._jobs, mp_context=get_context("spawn")) as self._pool:
+        context, calm = get_context("spawn"), (_COLLECT_SELDOM,)
+        with ProcessPoolExecutor(self._jobs, context, gc.set_threshold, calm) as self._pool:
             yield
         self._pool = None
 
@@ -206,33 +217,37 @@ class _Check:
                 _read_one_ledger,
                 self._layout,
                 scope,
-                store_id,
+                self._custody[scope.folder].store_id or store_id,
                 self._pins.of(scope.scope_id),
                 self._scratch,
-                number,
                 self._parts,
             )
-            for number, scope in enumerate(scopes)
+            for scope in scopes
         ]
         watches = {}
         for scope, (findings, (state, watch)) in zip(scopes, self._all(ledgers), strict=True):
             self._findings.merge(findings)
             self._states[scope.folder] = state
             watches[scope.folder] = watch
-        units = [
-            partial(_read_versions, self._layout, scope, unit, self._scratch, number, self._parts)
-            for number, (scope, unit) in enumerate(_units(self._layout, scopes))
+        reading = [
+            partial(_read_versions, self._layout, scope, unit, self._scratch, self._parts)
+            for scope, unit in units(self._layout, scopes)
         ]
-        self._take(units)
+        self._take(reading)
         return watches
 
     def _compare(self, scopes: Sequence[ScopeFolder]) -> None:
         ids = {scope.folder: scope.scope_id for scope in scopes}
-        complete = {folder: state.entries for folder, state in self._states.items()}
+        known: dict[str, Mapping[str, Any]] = {
+            "scopes": ids,
+            "folders": {scope_id: folder for folder, scope_id in ids.items()},
+            "complete": {folder: state.entries for folder, state in self._states.items()},
+            "brought": {folder: found.to_entry for folder, found in self._custody.items()},
+        }
         numbers = range(self._parts)
         self._take(
             [
-                partial(_compare_addresses, self._scratch, part, self._parts, ids, complete)
+                partial(_compare_addresses, self._scratch, part, self._parts, known)
                 for part in numbers
             ]
         )
@@ -296,44 +311,17 @@ def _call(task: Callable[[], tuple[Findings, Any]]) -> tuple[Findings, Any]:
     return task()
 
 
-def _size(path: Path) -> int:
-    return path.lstat().st_size if kind_of(path) == "file" else 0
-
-
-def _units(
-    layout: StoreLayout, scopes: Sequence[ScopeFolder]
-) -> Iterator[tuple[ScopeFolder, list[Path]]]:
-    """Version folders and packs of each scope, so many at a time that a unit is some work."""
-    for scope in scopes:
-        place, unit, weight = scope.layout(layout), [], 0
-        for entry in entries(place.versions):
-            path = Path(entry.path)
-            if len(entry.name) == 2 and kind_of(path) == "folder":
-                unit.append(path)
-                weight += entry.stat(follow_symlinks=False).st_size * _UNIT_BYTES // 1_000_000
-        for entry in entries(place.packs):
-            if pack_name(entry.name) is not None and kind_of(Path(entry.path)) == "file":
-                unit.append(Path(entry.path))
-                weight += entry.stat(follow_symlinks=False).st_size
-                if weight > _UNIT_BYTES:
-                    yield scope, unit
-                    unit, weight = [], 0
-        if unit:
-            yield scope, unit
-
-
 def _read_one_ledger(
     layout: StoreLayout,
     scope: ScopeFolder,
     store_id: str | None,
     pins: tuple[Pin, ...],
     scratch: Path,
-    number: int,
     parts: int,
 ) -> tuple[Findings, tuple[LedgerState, PinWatch]]:
     findings, watch = Findings(), PinWatch(pins)
     path = scope.layout(layout).ledger
-    with Facts(scratch, f"ledger-{number}", parts) as facts:
+    with Facts(scratch, parts) as facts:
         state = read_ledger(
             path,
             shown(layout.root, path),
@@ -352,14 +340,19 @@ def _read_versions(
     scope: ScopeFolder,
     unit: Sequence[Path],
     scratch: Path,
-    number: int,
     parts: int,
 ) -> tuple[Findings, None]:
     findings = Findings()
-    with Facts(scratch, f"versions-{number}", parts) as facts:
-        reader = VersionReader(layout.root, scope.folder, scope.scope_id, facts, findings)
+    with Facts(scratch, parts) as facts:
+        signatures = SignatureCheck.of_store(layout)
+        reader = VersionReader(
+            layout.root, scope.folder, scope.scope_id, facts, findings, signatures
+        )
+        vectors = VectorReader(layout.root, scope.folder, scope.scope_id, facts, findings)
         for path in unit:
-            if path.suffix == ".jsonl":
+            if path.parent.name == "embeddings":
+                vectors.read(path)
+            elif path.suffix == ".jsonl":
                 reader.read_pack(path)
             else:
                 reader.read_folder(path)
@@ -367,14 +360,11 @@ def _read_versions(
 
 
 def _compare_addresses(
-    scratch: Path, part: int, parts: int, ids: Mapping[str, str], complete: Mapping[str, int]
+    scratch: Path, part: int, parts: int, known: Mapping[str, Mapping[str, Any]]
 ) -> tuple[Findings, None]:
     findings = Findings()
-    folders = {scope_id: folder for folder, scope_id in ids.items()}
-    with Facts(scratch, f"addresses-{part}", parts) as facts:
-        compare_addresses(
-            scratch, part, facts, findings, scopes=ids, complete=complete, folders=folders
-        )
+    with Facts(scratch, parts) as facts:
+        compare_addresses(scratch, part, facts, findings, **known)
     return findings, None
 
 

@@ -25,15 +25,18 @@ def compare_addresses(
     scopes: Mapping[str, str],
     complete: Mapping[str, int],
     folders: Mapping[str, str],
+    brought: Mapping[str, int],
 ) -> None:
     """Versions that are named with those that are there.
 
     scopes: scope ids by folder. complete: by folder, how many entries stand in complete
     transactions; what later ones name was not committed. folders: folders by scope id.
+    brought: by folder, the last entry that an import brought; up to there versions may have
+    come without their content.
     """
     for folder, address, group in gathered(scratch, ADDRESS, part):
         _Address(folder, scopes[folder], address, group, findings, facts, folders).compare(
-            complete[folder]
+            complete[folder], brought.get(folder, 0)
         )
 
 
@@ -58,20 +61,21 @@ class _Address:
         self._facts = facts
         self._folders = folders
 
-    def compare(self, complete: int) -> None:
+    def compare(self, complete: int, brought: int) -> None:
         group = self._group
         named = group.get("committed", [])
         committed = sorted(values for values in named if values[0] <= complete)
         erasures = [values for values in group.get("erasure", []) if values[0] <= complete]
         versions, stubs = group.get("version", []), group.get("stub", [])
+        withheld = group.get("withheld", [])
         damaged = "damaged" in group
         if not committed:
             if not named and "named" not in group:
-                self._orphans(versions, stubs)
+                self._orphans(versions, [*stubs, *withheld])
             return
         for again in committed[1:]:
             self._report("version-committed-twice", "two entries commit this version", again[1])
-        if not versions and not stubs and not damaged and not erasures:
+        if not (versions or stubs or withheld or damaged or erasures):
             self._report("version-missing", "the version is nowhere", committed[0][1])
         if erasures:
             for place, offset, *_ in versions:
@@ -85,8 +89,17 @@ class _Address:
                     self._found(
                         "erasure-without-authority", "nothing permits this stub", place, offset
                     )
+        for place, offset, *_ in withheld:
+            if versions:
+                self._found("version-orphaned", "a stub beside its version", place, offset)
+            elif committed[0][0] > brought:
+                message = "no import brought this version without its content"
+                self._found("withheld-without-custody", message, place, offset)
         described = versions[0][2:] if versions else None
         if described is not None:
+            self._mismatch(committed[0], described)
+        elif withheld:
+            described = withheld[0][2]
             self._mismatch(committed[0], described)
         elif stubs and stubs[0][5] is not None:
             described = stubs[0][5]
@@ -209,6 +222,31 @@ def compare_names(
                     )
         elif what == "event":
             _compare_event(group, findings, subject, where)
+        elif what in ("snapshot", "space"):
+            _compare_descriptors(group, findings, subject, where)
+
+
+def _compare_descriptors(
+    group: Group, findings: Findings, subject: str, where: Mapping[str, str]
+) -> None:
+    """Snapshots and Embedding Spaces that are described, included and used by one id."""
+    described = sorted(group.get("described", []))
+    for again in described[1:]:
+        message = "a second entry describes this id"
+        findings.add("descriptor-invalid", message, **where, offset=again[1], subject=subject)
+    for n, offset, snapshot_id in group.get("included", []):
+        if not described or described[0][0] > n:
+            message = f"a snapshot includes the space {subject}, which nothing before it describes"
+            findings.add("descriptor-invalid", message, **where, offset=offset, subject=snapshot_id)
+    for place, dimensions in group.get("stored", []):
+        if not described or described[0][2] != dimensions:
+            findings.add(
+                "embedding-orphaned",
+                "no entry describes their space with as many dimensions",
+                scope_id=where["scope_id"],
+                path=place,
+                subject=subject,
+            )
 
 
 def _compare_event(
@@ -266,6 +304,16 @@ def compare_objects(
                     f"an end of {relationship} is no object of its scope",
                     scope_id=scopes[source],
                     path=f"scopes/{source}/ledger.jsonl",
+                    offset=offset,
+                    subject=key,
+                )
+        for place, offset in group.get("vector", []):
+            if "id" not in group:
+                findings.add(
+                    "embedding-orphaned",
+                    "the vector is of no version of the scope",
+                    scope_id=scopes[folder],
+                    path=place,
                     offset=offset,
                     subject=key,
                 )

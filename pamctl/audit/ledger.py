@@ -6,6 +6,7 @@ What entries say about versions, and about each other, becomes facts for `compar
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,15 +15,8 @@ from pamctl.audit.chain import BREAKS_MAX, Break, causes
 from pamctl.audit.facts import Facts
 from pamctl.audit.findings import Findings
 from pamctl.audit.pins import PinWatch
-from pamctl.audit.reading import (
-    Line,
-    is_canonical,
-    kind_of,
-    lines,
-    open_plain,
-    parsed,
-    repeats_member,
-)
+from pamctl.audit.reading import Line, kind_of, lines, open_plain, parsed, repeats_member
+from pamctl.encoding.canonical import is_canonical
 from pamctl.encoding.digests import sha256_hex
 
 CHAIN_START = "0" * 64
@@ -73,18 +67,11 @@ def read_ledger(
         return LedgerState(CHAIN_START, 0, 0, 0, 0, 0, True)
     try:
         size = os.fstat(descriptor).st_size
-        scan = _Scan(shown, folder, scope, store_id, facts, pins, findings)
+        scan = LedgerScan(shown, folder, scope, store_id, facts, pins, findings)
         for line in lines(descriptor, size):
             scan.take(line)
         scan.end()
-        if scan.breaks:
-            found = causes(scan.breaks, lines(descriptor, size))
-            for one in scan.breaks:
-                scan.report(
-                    found[one.offset],
-                    "the entry does not follow the line before it",
-                    one.offset,
-                )
+        scan.explain(lines(descriptor, size))
         if scan.lines == 0 and not scan.holes:
             scan.report("ledger-missing", "the ledger is empty", None)
             scan.holes = True
@@ -93,8 +80,11 @@ def read_ledger(
         os.close(descriptor)
 
 
-class _Scan:
-    """One pass over a ledger."""
+class LedgerScan:
+    """One pass over a ledger, wherever its lines stand.
+
+    path: what findings call the file. folder: under which facts are put.
+    """
 
     def __init__(
         self,
@@ -136,6 +126,26 @@ class _Scan:
         )
         if id_ in ("ledger-chain-broken", "ledger-forked", "ledger-reordered"):
             self.holes = True
+
+    def explain(self, ledger: Iterator[Line]) -> None:
+        """Report what became of a chain that does not hold; `ledger` gives all lines again."""
+        if self.breaks:
+            found = causes(self.breaks, ledger)
+            for one in self.breaks:
+                message = "the entry does not follow the line before it"
+                self.report(found[one.offset], message, one.offset)
+
+    def pass_over(self) -> None:
+        """There is an entry here that is not shown, between those that are."""
+        self._n += 1
+        self._tx = self._i = self._of = 0
+        self._knows_place = False
+        self.holes = True
+
+    @property
+    def n(self) -> int:
+        """The count of the last entry, by its own word."""
+        return self._n
 
     def state(self, size: int) -> LedgerState:
         """What was read, when all was."""

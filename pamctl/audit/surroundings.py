@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pamctl.audit.findings import Findings
-from pamctl.audit.reading import entries, is_canonical, kind_of, parsed, shown, whole
-from pamctl.encoding.base64url import decode
+from pamctl.audit.key_records import record_fault
+from pamctl.audit.reading import entries, kind_of, parsed, shown, whole
+from pamctl.encoding.canonical import is_canonical
 from pamctl.encoding.digests import sha256_hex
 from pamctl.model.documents import is_valid
 from pamctl.store.layout import (
@@ -26,8 +27,6 @@ _GIT_FILES = {".gitattributes": (b"* -text -merge",), ".gitignore": (b"/index/",
 _FOLDERS = ("scopes", "keys", "projections", "index", "quarantine")
 _SCOPE_FOLDERS = ("versions", "packs", "subscriptions", "embeddings", "tmp")
 _TEMPORARY = re.compile(r"\..*\.new\Z", re.DOTALL)
-_SPKI_PREFIX = bytes.fromhex("302a300506032b6570032100")
-_KEY_STATUSES = ("active", "revoked", "compromised")
 
 
 class ScopeFolder(NamedTuple):
@@ -149,7 +148,7 @@ class Surroundings:
         self._names(layout.root, scope.scope_id)
         for name in _SCOPE_FOLDERS:
             self._is_kind(layout.root / name, "folder", scope.scope_id)
-        for path in (layout.ledger, layout.lock):
+        for path in (layout.ledger, layout.lock, layout.custody):
             self._is_kind(path, "file", scope.scope_id)
         for folder in (layout.versions, layout.packs, layout.subscriptions):
             self._names(folder, scope.scope_id)
@@ -206,17 +205,7 @@ class Surroundings:
                 self._key_record(Path(entry.path), entry.name.removesuffix(".json"))
 
     def _key_record(self, path: Path, key_id: str | None) -> None:
-        data = whole(path) or b""
-        value = parsed(data)
-        fault = None
-        if value is None or not is_canonical(value, data.removesuffix(b"\n")):
-            fault = "it is no canonical JSON object"
-        elif value.get("key_id") != _key_id(value.get("public_key_spki_b64u")):
-            fault = "its key_id is not its key's"
-        elif key_id not in (None, value["key_id"]):
-            fault = "it is not named by its key_id"
-        elif value.get("status") not in _KEY_STATUSES:
-            fault = "it has no status that is known"
+        fault = record_fault(whole(path) or b"", key_id)
         if fault is not None:
             self._add("key-record-invalid", fault, path)
 
@@ -296,16 +285,3 @@ def _is_cursor(value: dict[str, Any], events: int) -> bool:
     if type(delivered) is not int or type(acknowledged) is not int:
         return False
     return 0 <= acknowledged <= events and 0 <= delivered <= events
-
-
-def _key_id(spki_b64u: Any) -> str | None:
-    """The id of an Ed25519 key in base64url of DER SubjectPublicKeyInfo. MPR §5.1."""
-    if not isinstance(spki_b64u, str):
-        return None
-    try:
-        der = decode(spki_b64u)
-    except ValueError:
-        return None
-    if not der.startswith(_SPKI_PREFIX) or len(der) != len(_SPKI_PREFIX) + 32:
-        return None
-    return sha256_hex(der[len(_SPKI_PREFIX) :])[:16]

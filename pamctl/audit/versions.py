@@ -11,8 +11,10 @@ from typing import Any
 from pamctl.audit.bodies import actor_digest
 from pamctl.audit.facts import ADDRESS, NAME, Facts
 from pamctl.audit.findings import Findings
-from pamctl.audit.reading import is_canonical, kind_of, lines, open_plain, parsed, shown, whole
+from pamctl.audit.reading import kind_of, lines, open_plain, parsed, shown, whole
+from pamctl.audit.signatures import SignatureCheck
 from pamctl.audit.transitions import states_of
+from pamctl.encoding.canonical import is_canonical
 from pamctl.encoding.digests import is_sha256_digest, sha256_digest
 from pamctl.limits import DOCUMENT_BYTES_MAX
 from pamctl.model.documents import is_valid
@@ -25,13 +27,20 @@ class VersionReader:
     """Reads the versions of one scope."""
 
     def __init__(
-        self, root: Path, folder: str, scope_id: str, facts: Facts, findings: Findings
+        self,
+        root: Path,
+        folder: str,
+        scope_id: str,
+        facts: Facts,
+        findings: Findings,
+        signatures: SignatureCheck | None = None,
     ) -> None:
         self._root = root
         self._folder = folder
         self._scope_id = scope_id
         self._facts = facts
         self._findings = findings
+        self._signatures = signatures or SignatureCheck()
 
     def read_folder(self, folder: Path) -> None:
         """Every version file and stub in a folder `versions/<2 hex>`."""
@@ -43,11 +52,16 @@ class VersionReader:
             if not is_sha256_digest(address) or suffix not in ("json", "erased.json"):
                 continue
             path = folder / name
-            data = self._bytes(path)
+            kind = kind_of(path)
+            if kind is None:
+                continue  # packed or erased since the folder was read
+            data = self._bytes(path, kind)
             if data is None:
                 self._put(address, "damaged")
             elif suffix == "erased.json":
-                self._stub(address, data, shown(self._root, path), None)
+                place = shown(self._root, path)
+                if not self._withheld(data, parsed(data), place, None, address):
+                    self._stub(address, data, place, None)
             elif sha256_digest(data) != address:
                 self._report("version-altered", "the bytes are not the version's", path, address)
                 self._put(address, "damaged")
@@ -69,15 +83,18 @@ class VersionReader:
                 elif not line.ended:
                     self._add("pack-line-invalid", "no newline ends the line", place, line.offset)
                 else:
-                    self._line(line.data, place, line.offset)
+                    self.read_line(line.data, place, line.offset)
         finally:
             os.close(descriptor)
         if digest.hexdigest() != name:
             self._add("pack-misnamed", "the name is not the digest of the bytes", place, None)
         self._facts.put(NAME, self._folder, "pack " + name, "pack", place, count)
 
-    def _line(self, data: bytes, place: str, offset: int) -> None:
+    def read_line(self, data: bytes, place: str, offset: int) -> None:
+        """A version or a stub that is a line of a file, or part of one."""
         value = parsed(data)
+        if self._withheld(data, value, place, offset):
+            return
         if value is not None and "erased" in value:
             erased = value["erased"]
             address = erased.get("address") if isinstance(erased, dict) else None
@@ -89,9 +106,9 @@ class VersionReader:
             return
         self._add("pack-line-invalid", "the line is no version and no stub", place, offset)
 
-    def _bytes(self, path: Path) -> bytes | None:
-        if kind_of(path) != "file":
-            self._report("unexpected-file-kind", f"a {kind_of(path)} stands here", path, None)
+    def _bytes(self, path: Path, kind: str) -> bytes | None:
+        if kind != "file":
+            self._report("unexpected-file-kind", f"a {kind} stands here", path, None)
             return None
         data = whole(path)
         if data is not None and len(data) > DOCUMENT_BYTES_MAX:
@@ -106,6 +123,9 @@ class VersionReader:
         elif not is_valid("version-file", value):
             self._add("version-invalid", _fault("version-file", value), place, offset, address)
         else:
+            found = self._signatures.judge(value["envelope"])
+            if found is not None:
+                self._add(*found, place, offset, address)
             self._put(address, "version", place, offset, *_described(value["envelope"]))
             return
         self._put(address, "damaged")
@@ -127,6 +147,21 @@ class VersionReader:
             sha256_digest(data),
             _described(value["envelope"]),
         )
+
+    def _withheld(
+        self, data: bytes, value: Any, place: str, offset: int | None, named: str | None = None
+    ) -> bool:
+        """Take in a version that was taken over without its content; False for what is none,
+        or is not of the address that its file is named for."""
+        if value is None or "withheld" not in value or not is_canonical(value, data):
+            return False
+        if not is_valid("withheld-stub", value):
+            return False
+        address = value["withheld"]["address"]
+        if named not in (None, address):
+            return False
+        self._put(address, "withheld", place, offset, _described(value["envelope"]))
+        return True
 
     def _put(self, address: str, kind: str, *values: Any) -> None:
         self._facts.put(ADDRESS, self._folder, address, kind, *values)

@@ -50,12 +50,14 @@ class NewEntry(NamedTuple):
     """A ledger entry that is to be committed, and the version that its event commits.
 
     erasing: what an `erasure` entry does.
+    moved: where versions stand by a `pack` entry that were committed before.
     """
 
     kind: str
     body: Mapping[str, Any]
     version: NewVersion | None = None
     erasing: Erasing | None = None
+    moved: tuple[StoredVersion, ...] = ()
 
 
 NewTransaction = Sequence[NewEntry]
@@ -218,7 +220,8 @@ def _lines(
             sequence += new.kind == "event"
             head = sha256_hex(line)
         after = Position(offset, n, sequence, head, length + 1)
-        committed.append(Transaction(tuple(entries), versions, after))
+        moved = tuple(version for new in group for version in new.moved)
+        committed.append(Transaction(tuple(entries), versions, after, moved))
     lines.append(b"")
     return b"\n".join(lines), committed
 

@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pamctl.encoding.canonical import canonical
 from pamctl.encoding.strict_json import parse
@@ -14,16 +14,20 @@ from pamctl.errors import (
     InvalidRequest,
     PamError,
     ScopeNotFound,
+    ServiceUnavailable,
     StoreDamaged,
     StoreNotFound,
     UnknownFormat,
 )
 from pamctl.limits import DOCUMENT_BYTES_MAX
 from pamctl.store import files
-from pamctl.store.commit import NewTransaction, first_ledger
+from pamctl.store.file_systems import warning
 from pamctl.store.layout import FORMAT, FORMAT_VERSION, STORE_FOLDER, ScopeLayout, StoreLayout
 from pamctl.store.lock import exclusive
 from pamctl.store.plain_files import open_plain, require_own_folder
+
+if TYPE_CHECKING:
+    from pamctl.store.commit import NewTransaction
 
 # No line endings are changed, and no file is merged line by line: two ledgers that grew apart
 # would become one with conflict markers in it, and that is none.
@@ -37,6 +41,15 @@ class StoreDirectory:
     def __init__(self, layout: StoreLayout, config: Mapping[str, Any]) -> None:
         self.layout = layout
         self.config = config
+        self._warned = False
+
+    def warnings(self) -> list[str]:
+        """What a writer should be told of the place that the store is in; told once."""
+        if self._warned:
+            return []
+        self._warned = True
+        told = warning(self.layout.root)
+        return [] if told is None else [told]
 
     @classmethod
     def find(cls, start: Path) -> Path:
@@ -131,6 +144,9 @@ class StoreDirectory:
         It appears whole, by one rename. Raises InvalidRequest when the folder's name is
         taken by another scope.
         """
+        # Here, because what only reads must not pay for the writer.
+        from pamctl.store.commit import first_ledger
+
         layout = self.layout.scope(scope["scope_id"])
         files.ensure_directory(self.layout.scopes)
         with exclusive(self.layout.lock):
@@ -151,6 +167,21 @@ class StoreDirectory:
                         hint="choose another scope id",
                     ) from None
         return layout
+
+    def adopt_scope(self, built: Path, scope_id: str) -> None:
+        """Take over the folder of a scope that was built elsewhere in the store. It appears
+        whole, by one rename. Raises ServiceUnavailable where there is one by now."""
+        layout = self.layout.scope(scope_id)
+        files.ensure_directory(self.layout.scopes)
+        with exclusive(self.layout.lock):
+            self._set_aside_unfinished_scopes()
+            try:
+                files.move_durably(built, layout.root)
+            except FileExistsError:
+                raise ServiceUnavailable(
+                    f"the scope {scope_id} was made while it was being imported",
+                    hint="run the same command again",
+                ) from None
 
     def _set_aside_unfinished_scopes(self) -> None:
         """Move what is left of a scope whose making was interrupted; the lock is held."""

@@ -46,6 +46,12 @@ def stub_bytes(envelope: Mapping[str, Any], erased: Mapping[str, Any]) -> bytes:
     return canonical({"envelope": remainder(envelope), "erased": named})
 
 
+def withheld_stub(envelope: Mapping[str, Any], address: str) -> bytes:
+    """What goes into a bundle for a version whose content does not leave the store, and stays
+    in its place wherever it is imported."""
+    return canonical({"envelope": remainder(envelope), "withheld": {"address": address}})
+
+
 def rewrite_packs(layout: ScopeLayout, erasures: Mapping[str, Erasing]) -> list[dict[str, Any]]:
     """Write each pack that holds one of these versions anew, with stubs in their places.
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from shutil import rmtree
-from typing import TypeVar
+from typing import IO, TypeVar
 
 from pamctl.errors import PamError, ServiceUnavailable
 from pamctl.store.plain_files import require_own_folder, require_sole_name
@@ -72,12 +72,7 @@ def append_durably(path: Path, data: bytes, at: int) -> None:
         descriptor = os.open(path, _IN_PLACE | os.O_APPEND)
         try:
             require_sole_name(descriptor, path)
-            if os.fstat(descriptor).st_size != at:
-                raise ServiceUnavailable(
-                    f"{path} was changed while its lock was held here; nothing was written",
-                    hint="keep the store on a file system whose locks hold between all its users",
-                    path=str(path),
-                )
+            _require_size(descriptor, path, at)
             try:
                 _write_all(descriptor, data)
                 os.fsync(descriptor)
@@ -86,6 +81,46 @@ def append_durably(path: Path, data: bytes, at: int) -> None:
                 raise
         finally:
             os.close(descriptor)
+
+
+def append_all_durably(path: Path, chunks: Iterable[bytes], at: int) -> None:
+    """As `append_durably`, for more than memory should hold. A death in between leaves a
+    beginning of what was to be appended."""
+    with _explained(path):
+        descriptor = os.open(path, _IN_PLACE | os.O_APPEND)
+        try:
+            require_sole_name(descriptor, path)
+            _require_size(descriptor, path, at)
+            try:
+                for chunk in chunks:
+                    _write_all(descriptor, chunk)
+                os.fsync(descriptor)
+            except BaseException:
+                os.ftruncate(descriptor, at)
+                raise
+        finally:
+            os.close(descriptor)
+
+
+@contextlib.contextmanager
+def writing_whole(path: Path, *, staging: Path | None = None) -> Iterator[IO[bytes]]:
+    """A file to write piece by piece, which takes the place of the one at `path`, if there is
+    one, when the block is left without an exception. When that is done, it is durable."""
+    folder = staging or path.parent
+    with _explained(path):
+        descriptor, temporary = _temporary(folder, path.name, lambda new: _open_new(new, 0o644))
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            with _explained(path):
+                file.flush()
+                os.fsync(file.fileno())
+        with _explained(path):
+            os.rename(temporary, path)
+            sync_directory(path.parent)
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
 
 
 def cut_durably(path: Path, at: int) -> None:
@@ -158,6 +193,48 @@ def publish_directory(
     sync_directory(path.parent)
 
 
+@contextlib.contextmanager
+def building(folder: Path, name: str) -> Iterator[Path]:
+    """A new directory with a temporary name to build in. What is not moved from it is gone
+    when the block is left."""
+    with _explained(folder):
+        _, path = _temporary(folder, name, os.mkdir)
+    try:
+        yield path
+    finally:
+        rmtree(path, ignore_errors=True)
+
+
+def name_unsettled(built: Path, path: Path) -> None:
+    """Give what is being built another name in the folder that it is built in. Nothing of it
+    is durable yet."""
+    with _explained(path):
+        os.rename(built, path)
+
+
+def move_durably(built: Path, path: Path) -> None:
+    """Give what was built its name: a file, in the place of the one that has it, or a
+    directory with all that is in it. When this returns, it is durable. Raises FileExistsError,
+    and has changed nothing, where a directory has the name already."""
+    with _explained(path):
+        if built.is_dir():
+            if path.exists():
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+            for inside in sorted(built.rglob("*"), reverse=True):
+                _sync(inside)
+        _sync(built)
+        os.rename(built, path)
+        sync_directory(path.parent)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def set_aside(path: Path, to: Path) -> None:
     """Move a file or directory to the name `to`, or to one made from it when that is taken.
     Durable when this returns."""
@@ -224,6 +301,15 @@ def _temporary(folder: Path, name: str, make: Callable[[Path], _Made]) -> tuple[
 
 def _open_new(path: Path, mode: int) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+
+
+def _require_size(descriptor: int, path: Path, at: int) -> None:
+    if os.fstat(descriptor).st_size != at:
+        raise ServiceUnavailable(
+            f"{path} was changed while its lock was held here; nothing was written",
+            hint="keep the store on a file system whose locks hold between all its users",
+            path=str(path),
+        )
 
 
 def _write_new(descriptor: int, data: bytes) -> None:

@@ -102,6 +102,11 @@ class ScopeLayout:
         return self.root / "embeddings"
 
     @cached_property
+    def custody(self) -> Path:
+        """What imports brought into the scope, and from where."""
+        return self.root / "custody.jsonl"
+
+    @cached_property
     def staging(self) -> Path:
         """Files on their way to their names. What stands here while nobody holds the lock
         was left by a writer that died."""

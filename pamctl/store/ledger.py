@@ -7,17 +7,18 @@ follows is a writer at work, or what is left of one that died.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from pamctl.encoding.canonical import canonical
+from pamctl.encoding.canonical import is_canonical
 from pamctl.encoding.digests import is_sha256_digest, sha256_hex
-from pamctl.errors import InvalidObject, StoreDamaged
+from pamctl.errors import PamError, StoreDamaged
 from pamctl.limits import DOCUMENT_BYTES_MAX
 from pamctl.store.layout import ScopeLayout, is_pack_name
+from pamctl.store.packs import moved_to, moves
 from pamctl.store.plain_files import open_plain, plain_size
 from pamctl.store.records import START, Entry, Position, StoredVersion, Transaction
 from pamctl.store.versions import Versions
@@ -78,7 +79,7 @@ class Ledger:
         versions = Versions(self._layout)
         place = after
         for data, offset in self._lines(after.offset):
-            parsed = self._parse(data, offset, place, lines)
+            parsed = parse_entry(data, offset, place, lines, self._damaged)
             if parsed is None:
                 break
             entry, of = parsed
@@ -87,12 +88,22 @@ class Ledger:
             place = Position(
                 offset + len(data) + 1, entry.n, sequence, sha256_hex(data), len(data) + 1
             )
-            if entry.kind == "pack":
-                versions.announce_pack(entry.body["name"])
+            if entry.kind == "pack" and not moves(entry.body):
+                versions.expect(entry.body["name"])
             if len(lines) == of:
                 entries = tuple(entry for entry, _ in lines)
-                yield Transaction(entries, _named_versions(entries, versions), place)
+                named = _named_versions(entries, versions)
+                yield Transaction(entries, named, place, self._moved(entries))
                 lines.clear()
+
+    def _moved(self, entries: Sequence[Entry]) -> tuple[StoredVersion, ...]:
+        """What stands in the packs that these entries announce, if it stood elsewhere before."""
+        names = {
+            entry.body["name"]: None
+            for entry in entries
+            if entry.kind == "pack" and moves(entry.body)
+        }
+        return tuple(version for name in names for version in moved_to(self._layout, name))
 
     def line(self, offset: int, length: int) -> dict[str, Any]:
         """The entry whose line stands at `offset`; `length` excludes the newline."""
@@ -133,42 +144,6 @@ class Ledger:
         if len(line) > DOCUMENT_BYTES_MAX:
             raise self._damaged(offset, "is longer than limits.DOCUMENT_BYTES_MAX")
 
-    def _parse(
-        self, data: bytes, offset: int, place: Position, lines: Sequence[tuple[Entry, int]]
-    ) -> tuple[Entry, int] | None:
-        """The entry in a line and the size of its transaction; None for torn bytes."""
-        try:
-            value = orjson.loads(data)
-        except orjson.JSONDecodeError:
-            if b"\x00" in data:
-                return None  # a power cut lengthened the file and lost what was to be in it
-            raise self._damaged(offset, "is not JSON") from None
-        if not isinstance(value, dict) or not value.keys() >= _MEMBERS:
-            raise self._damaged(offset, "is no ledger entry")
-        try:
-            if canonical(value) != data:
-                raise self._damaged(offset, "is not in canonical form")
-        except InvalidObject:
-            raise self._damaged(offset, "is not in canonical form") from None
-        counters = n, tx, i, of = value["n"], value["tx"], value["i"], value["of"]
-        if value["prev"] != place.head:
-            raise self._damaged(offset, "does not follow the line before it (its `prev` differs)")
-        expected = (place.entries + 1, place.entries + 1 - len(lines), len(lines) + 1)
-        # JSON's true is no number, though it equals 1 in Python.
-        counted = all(type(counter) is int for counter in counters)
-        if not counted or (n, tx, i) != expected or (lines and lines[0][1] != of) or i > of:
-            raise self._damaged(offset, "has counters that do not follow from the line before it")
-        kind, body, version = value["kind"], value["body"], value.get("version")
-        if not isinstance(kind, str) or not isinstance(body, dict):
-            raise self._damaged(offset, "is no ledger entry")
-        if "version" in value and not is_sha256_digest(version):
-            raise self._damaged(offset, "names a version by what is no address")
-        if kind == "pack" and not is_pack_name(body.get("name")):
-            raise self._damaged(offset, "names a pack by what is no pack's name")
-        if kind == "event" and body.get("sequence") != place.sequence + 1:
-            raise self._damaged(offset, "is an event out of sequence")
-        return Entry(n, tx, kind, body, version, offset, len(data)), of
-
     def _read(self, offset: int, length: int) -> bytes:
         if length > DOCUMENT_BYTES_MAX:
             raise self._damaged(offset, "is longer than limits.DOCUMENT_BYTES_MAX")
@@ -180,6 +155,56 @@ class Ledger:
 
     def _damaged(self, offset: int, what: str) -> StoreDamaged:
         return damaged_ledger(self._path, offset, what)
+
+
+Damaged = Callable[[int, str], PamError]
+"""The error for a line that begins at that byte, and what is wrong with it."""
+
+
+def parse_entry(
+    data: bytes,
+    offset: int,
+    place: Position,
+    lines: Sequence[tuple[Entry, int]],
+    damaged: Damaged,
+) -> tuple[Entry, int] | None:
+    """The entry in a line of a ledger, and the size of its transaction; None for torn bytes.
+
+    Arguments:
+        data, offset: the line without its newline, and where it stands.
+        place: behind the line before it.
+        lines: the entries of the transaction that it goes on with, and their sizes.
+
+    Raises what `damaged` makes of a line that is no entry or does not follow.
+    """
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        if b"\x00" in data:
+            return None  # a power cut lengthened the file and lost what was to be in it
+        raise damaged(offset, "is not JSON") from None
+    if not isinstance(value, dict) or not value.keys() >= _MEMBERS:
+        raise damaged(offset, "is no ledger entry")
+    if not is_canonical(value, data):
+        raise damaged(offset, "is not in canonical form")
+    counters = n, tx, i, of = value["n"], value["tx"], value["i"], value["of"]
+    if value["prev"] != place.head:
+        raise damaged(offset, "does not follow the line before it (its `prev` differs)")
+    expected = (place.entries + 1, place.entries + 1 - len(lines), len(lines) + 1)
+    # JSON's true is no number, though it equals 1 in Python.
+    counted = all(type(counter) is int for counter in counters)
+    if not counted or (n, tx, i) != expected or (lines and lines[0][1] != of) or i > of:
+        raise damaged(offset, "has counters that do not follow from the line before it")
+    kind, body, version = value["kind"], value["body"], value.get("version")
+    if not isinstance(kind, str) or not isinstance(body, dict):
+        raise damaged(offset, "is no ledger entry")
+    if "version" in value and not is_sha256_digest(version):
+        raise damaged(offset, "names a version by what is no address")
+    if kind == "pack" and not is_pack_name(body.get("name")):
+        raise damaged(offset, "names a pack by what is no pack's name")
+    if kind == "event" and body.get("sequence") != place.sequence + 1:
+        raise damaged(offset, "is an event out of sequence")
+    return Entry(n, tx, kind, body, version, offset, len(data)), of
 
 
 def damaged_ledger(path: Path, offset: int, what: str) -> StoreDamaged:
@@ -201,5 +226,4 @@ def _named_versions(entries: Sequence[Entry], versions: Versions) -> dict[str, S
             # A version that is missing is that object's damage, not the ledger's: the rest
             # of the scope stays readable, and fsck says what is gone.
             named[entry.version] = found or StoredVersion(entry.version, None, None, 0, 0)
-            versions.release(entry.version)
     return named

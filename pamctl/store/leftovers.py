@@ -13,7 +13,8 @@ from pamctl.encoding.digests import sha256_digest, sha256_hex
 from pamctl.errors import InvalidObject
 from pamctl.store import files
 from pamctl.store.layout import ScopeLayout, pack_name
-from pamctl.store.versions import parsed_version
+from pamctl.store.packs import parsed_version
+from pamctl.store.versions import version_files
 
 _CONTENT = b'"canonical_content":'
 _IDENTIFIERS = ("object_id", "relationship_id", "delegation_id")
@@ -80,8 +81,8 @@ def erase_from_leftovers(
     """
     orphans = [
         path
-        for address, path in _version_files(layout)
-        if address not in committed and traces.in_line(path.read_bytes())
+        for address, path, is_stub in version_files(layout)
+        if not is_stub and address not in committed and traces.in_line(path.read_bytes())
     ]
     files.remove_durably(orphans)
     count = len(orphans)
@@ -140,16 +141,6 @@ def _erase_lines(path: Path, traces: Traces, committed: Mapping[str, bool]) -> i
 
 def _is_erased(line: bytes, traces: Traces, committed: Mapping[str, bool]) -> bool:
     return traces.in_line(line) and committed.get(sha256_digest(line)) is not False
-
-
-def _version_files(layout: ScopeLayout) -> Iterator[tuple[str, Path]]:
-    """Version files with the addresses that their names say; stubs are none."""
-    for folder in sorted(os.listdir(layout.versions)) if layout.versions.is_dir() else ():
-        for path in _files(layout.versions / folder):
-            digits = folder + path.name.removesuffix(".json")
-            address = f"sha256:{digits}"
-            if len(digits) == 64 and layout.version_file(address) == path:
-                yield address, path
 
 
 def _files(folder: Path) -> Iterator[Path]:

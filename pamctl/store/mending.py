@@ -43,7 +43,8 @@ class Mender:
     def add(self, path: Path, data: bytes) -> None:
         """Make a file that is not there. Durable when this returns."""
         self._require_inside(path)
-        files.ensure_directory(path.parent)
+        for folder in reversed([one for one in path.parents if self._store.root in one.parents]):
+            files.ensure_directory(folder)
         try:
             files.create_new(path, data)
         except FileExistsError:

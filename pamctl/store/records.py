@@ -68,8 +68,11 @@ class Transaction(NamedTuple):
 
     after: the position behind the last entry.
     versions: by address, one for each entry that has a `version`.
+    moved: where versions stand now that earlier transactions committed; of their envelopes
+        there is the `version_id`.
     """
 
     entries: tuple[Entry, ...]
     versions: Mapping[str, StoredVersion]
     after: Position
+    moved: tuple[StoredVersion, ...] = ()

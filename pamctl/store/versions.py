@@ -10,25 +10,25 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
-
-import orjson
 
 from pamctl.encoding.base64url import encode
 from pamctl.encoding.canonical import canonical, canonical_plain
 from pamctl.encoding.digests import is_sha256_digest, sha256_digest
 from pamctl.errors import InvalidObject, ObjectRedacted, ServiceUnavailable, StoreDamaged
 from pamctl.limits import DOCUMENT_BYTES_MAX
-from pamctl.store.layout import ScopeLayout, pack_name
-from pamctl.store.plain_files import open_plain
+from pamctl.store.layout import ScopeLayout
+from pamctl.store.packs import Packs, parsed_version
 from pamctl.store.records import StoredVersion
 
 SALT_BYTES = 16
 
 _ERASED_MEMBERS = ("canonical_content", "integrity", "quality_signals")
-_LISTINGS_MAX = 5
+
+Elsewhere = Callable[[], StoredVersion | None]
+"""Says where a version may stand that is not where it was."""
 
 
 class VersionErased(ObjectRedacted):
@@ -75,29 +75,32 @@ class Versions:
 
     def __init__(self, layout: ScopeLayout) -> None:
         self._layout = layout
-        self._packed: dict[str, StoredVersion] = {}
-        self._packs_read: set[str] = set()
-        self._moved: dict[str, StoredVersion] = {}
+        self._packs = Packs(layout)
 
-    def read(self, version: StoredVersion) -> bytes:
+    def read(self, version: StoredVersion, elsewhere: Elsewhere | None = None) -> bytes:
         """The exact bytes of a version. Raises VersionErased when only a stub is left, and
-        StoreDamaged when the bytes are not what its address says, or are gone."""
-        return self._read(version)[1]
+        StoreDamaged when the bytes are not what its address says, or are gone.
 
-    def locate(self, version: StoredVersion) -> StoredVersion:
+        elsewhere: asked where it may have gone, before all packs are looked through.
+        """
+        return self._read(version, elsewhere)[1]
+
+    def locate(self, version: StoredVersion, elsewhere: Elsewhere | None = None) -> StoredVersion:
         """A version with its envelope, where it stands now. Raises as `read` does."""
-        place, data = self._read(version)
+        place, data = self._read(version, elsewhere)
         return place._replace(envelope=parsed_version(data)[0])
 
-    def _read(self, version: StoredVersion) -> tuple[StoredVersion, bytes]:
+    def _read(
+        self, version: StoredVersion, elsewhere: Elsewhere | None
+    ) -> tuple[StoredVersion, bytes]:
         try:
-            data = _slice(self._path(version), version.offset, version.length)
+            data = bytes_at(self._path(version), version.offset, version.length)
         except FileNotFoundError:
             # Packing and erasing move versions; where it went is for a fresh look to say.
-            found = self._look_again(version)
+            found = self._look_again(version, elsewhere)
             if found.erased:
                 raise VersionErased(version.address, found.envelope or {}) from None
-            return self._read(found)
+            return self._read(found, None)
         if sha256_digest(data) != version.address:
             raise StoreDamaged(
                 f"the bytes of version {version.address} were altered",
@@ -107,7 +110,9 @@ class Versions:
             )
         return version, data
 
-    def remains(self, version: StoredVersion) -> Mapping[str, Any]:
+    def remains(
+        self, version: StoredVersion, elsewhere: Elsewhere | None = None
+    ) -> Mapping[str, Any]:
         """The envelope of an erased version without what was erased.
 
         Its stub tells; and where its bytes are still there, because whoever erased it died
@@ -119,12 +124,12 @@ class Versions:
             found = self._find_file(version.address)
         else:
             with contextlib.suppress(FileNotFoundError):
-                data = _slice(self._path(version), version.offset, version.length)
+                data = bytes_at(self._path(version), version.offset, version.length)
                 envelope, erased = parsed_version(data)
                 if envelope is not None and version.address in (erased, sha256_digest(data)):
                     return remainder(envelope)
         if found is None:
-            found = self._look_again(version)
+            found = self._look_again(version, elsewhere)
         if found.envelope is None and not found.erased:
             found = self.locate(found)
         if found.envelope is None:
@@ -137,21 +142,27 @@ class Versions:
         Of an erased version the stub is found. Bytes that differ from their address count as
         nowhere: they are somebody else's.
         """
-        known = self._packed.get(address) or self._find_file(address)
+        known = self._packs.next_is(address) or self._find_file(address)
         if known is None:
-            self._read_all_packs()
-            known = self._packed.get(address)
+            known = self._packs.search(address)
+            if known is not None and known.pack is not None:
+                # Those that were together in a pack have moved together.
+                self._packs.follow(known.pack, known.offset + known.length + 1)
         return known
+
+    def expect(self, pack: str) -> None:
+        """Note that the versions of a pack will be asked for next, in its order."""
+        self._packs.follow(pack)
 
     def _find_file(self, address: str) -> StoredVersion | None:
         """The file of a version, or its stub."""
         # A file that is too long to be a version is not the one that the address names.
         with contextlib.suppress(FileNotFoundError, StoreDamaged):
-            data = _slice(self._layout.version_file(address), 0, None)
+            data = bytes_at(self._layout.version_file(address))
             if sha256_digest(data) == address:
                 return StoredVersion(address, parsed_version(data)[0], None, 0, len(data))
         with contextlib.suppress(FileNotFoundError, StoreDamaged):
-            data = _slice(self._layout.stub_file(address), 0, None)
+            data = bytes_at(self._layout.stub_file(address))
             envelope, erased = parsed_version(data)
             kept = envelope if erased == address else None
             return StoredVersion(address, kept, None, 0, len(data), erased=True)
@@ -163,93 +174,27 @@ class Versions:
         file = self._layout.stub_file if version.erased else self._layout.version_file
         return file(version.address)
 
-    def _look_again(self, version: StoredVersion) -> StoredVersion:
+    def _look_again(self, version: StoredVersion, elsewhere: Elsewhere | None) -> StoredVersion:
         """Where a version is that is not, or no longer, where it was. Raises StoreDamaged."""
         found = self._find_file(version.address)
-        if found is None:
-            found = self._moved.get(version.address)
-            if found is None or _place(found) == _place(version):
-                found = self._search_packs(version.address)
+        if found is None and elsewhere is not None:
+            found = self._as_said(elsewhere())
+        if found is None or _place(found) == _place(version):
+            found = self._packs.search(version.address)
         if found is None or _place(found) == _place(version):
             raise _missing(version.address)
         return found
 
-    def _search_packs(self, address: str) -> StoredVersion | None:
-        """The line of a version in whichever pack has it; a stub, where none has the version.
-
-        What else is in that pack is noted, versions without their envelopes: those that were
-        together in a pack have moved together.
-        """
-        stub = None
-        for _ in range(_LISTINGS_MAX):
-            names, missed = self._pack_names(), False
-            for name in names:
-                try:
-                    lines = list(self._lines(name))
-                except FileNotFoundError:
-                    missed = True  # it was replaced since the folder was read
-                    continue
-                for found in lines:
-                    if found.address == address:
-                        self._moved = {
-                            one.address: one if one.erased else one._replace(envelope=None)
-                            for one in lines
-                        }
-                        if not found.erased:
-                            return found
-                        stub = found
-            if stub is not None or not missed:
-                break
-        return stub
-
-    def announce_pack(self, name: str) -> None:
-        """Note where each version of a pack stands. A pack that is gone is passed over: it
-        was replaced by another."""
-        if name in self._packs_read:
-            return
-        self._packs_read.add(name)
-        with contextlib.suppress(FileNotFoundError):
-            self._read_pack(name)
-
-    def release(self, address: str) -> None:
-        """Drop what is remembered of one packed version, once it has been used."""
-        self._packed.pop(address, None)
-
-    def _read_pack(self, name: str) -> None:
-        for found in self._lines(name):
-            # A stub stands for nothing where the version itself is: it is what was left by
-            # an erasure that never came to its commit.
-            if not found.erased or found.address not in self._packed:
-                self._packed[found.address] = found
-
-    def _lines(self, name: str) -> Iterator[StoredVersion]:
-        """What stands in a pack. Raises FileNotFoundError, also where something that is no
-        file stands in its place."""
-        path, offset = self._layout.pack_file(name), 0
-        try:
-            descriptor = open_plain(path)
-        except StoreDamaged:
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from None
-        with os.fdopen(descriptor, "rb") as pack:
-            while line := pack.readline(DOCUMENT_BYTES_MAX + 1):
-                data = line.removesuffix(b"\n")
-                envelope, erased = parsed_version(data)
-                address = erased or sha256_digest(data)
-                yield StoredVersion(
-                    address, envelope, name, offset, len(data), erased=erased is not None
-                )
-                offset += len(line)
-
-    def _read_all_packs(self) -> None:
-        for name in self._pack_names():
-            self.announce_pack(name)
-
-    def _pack_names(self) -> list[str]:
-        try:
-            found = [pack_name(name) for name in sorted(os.listdir(self._layout.packs))]
-        except FileNotFoundError:
-            return []
-        return [name for name in found if name is not None]
+    def _as_said(self, version: StoredVersion | None) -> StoredVersion | None:
+        """A version or its stub, read where it is said to stand; None where it does not."""
+        if version is None or version.pack is None:
+            return None
+        with contextlib.suppress(FileNotFoundError, StoreDamaged):
+            data = bytes_at(self._path(version), version.offset, version.length)
+            envelope, erased = parsed_version(data)
+            if version.address in (erased, sha256_digest(data)):
+                return version._replace(envelope=envelope, erased=erased is not None)
+        return None
 
 
 def _missing(address: str) -> StoreDamaged:
@@ -264,7 +209,7 @@ def _place(version: StoredVersion) -> tuple[str | None, int, bool]:
     return version.pack, version.offset, version.erased
 
 
-def _slice(path: os.PathLike[str], offset: int, length: int | None) -> bytes:
+def bytes_at(path: os.PathLike[str], offset: int = 0, length: int | None = None) -> bytes:
     """Bytes of a file; all of them where `length` is None.
 
     Raises FileNotFoundError when there is no such file, or something else in its place: a
@@ -295,19 +240,22 @@ def _slice(path: os.PathLike[str], offset: int, length: int | None) -> bytes:
         os.close(descriptor)
 
 
-def parsed_version(data: bytes) -> tuple[Mapping[str, Any] | None, str | None]:
-    """The envelope in the bytes of a version or of a stub, and the address that a stub
-    stands for. Both None for what is neither."""
+def version_files(layout: ScopeLayout) -> Iterator[tuple[str, Path, bool]]:
+    """Every version file and stub, no link among them, by the address in its name, and
+    whether it is a stub."""
+    for folder in _entries(layout.versions):
+        if len(folder.name) == 2 and folder.is_dir(follow_symlinks=False):
+            for file in _entries(folder.path):
+                digits, _, suffix = file.name.partition(".")
+                address = f"sha256:{folder.name}{digits}"
+                known = suffix in ("json", "erased.json") and is_sha256_digest(address)
+                if known and file.is_file(follow_symlinks=False):
+                    yield address, Path(file.path), suffix != "json"
+
+
+def _entries(folder: os.PathLike[str] | str) -> list[os.DirEntry[str]]:
     try:
-        value = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return None, None
-    if not isinstance(value, dict):
-        return None, None
-    envelope, erased = value.get("envelope"), value.get("erased")
-    if not isinstance(envelope, dict):
-        envelope = None
-    if "erased" not in value:
-        return envelope, None
-    address = erased.get("address") if isinstance(erased, dict) else None
-    return (envelope, address) if is_sha256_digest(address) else (None, None)
+        with os.scandir(folder) as found:
+            return sorted(found, key=lambda entry: entry.name)
+    except FileNotFoundError:
+        return []

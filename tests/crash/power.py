@@ -240,6 +240,8 @@ def lay_out(held: Mapping[str, bytes | None], top: Path) -> None:
             path.mkdir(parents=True, exist_ok=True)
         else:
             path.write_bytes(data)
+            if name.endswith(".pem"):  # the one kind of file whose mode matters; made with it
+                path.chmod(0o600)
 
 
 def _read(path: Path) -> Folder:

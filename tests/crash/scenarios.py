@@ -7,8 +7,10 @@ process: what a traced run is held against is another run of the same.
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +19,12 @@ from pamctl.errors import InvalidStateTransition
 from pamctl.projection.project import project
 from pamctl.projection.register import accepted
 from pamctl.service.store import Store
+from pamctl.store import packing
 from pamctl.store.keyring import Keyring
 
 Json = dict[str, Any]
 SCOPE = "workspace:default"
+ELSEWHERE = "workspace:garden"
 SECRET = "the-door-code-is-4711"
 """What the objects hold that are to be erased."""
 
@@ -32,6 +36,7 @@ _HOUR_NS = 3_600_000_000_000
 _WORDS = ("prepared", "torn", "subscribed", "act", "again")
 """What the clock begins at hours apart for, so that it never runs backwards."""
 _WRITING: Json = {"scope_id": SCOPE, "actor": _HUMAN}
+_ERASE: Json = {"policy_basis": "asked by its subject", "erase": True}
 _GIVEN: Json = {**_WRITING, "provenance": _SEEN}
 _CLAIM: Json = {**_GIVEN, "object_type": "claim"}
 
@@ -70,6 +75,7 @@ class Scenario:
     keyed: whether doing it again is safe, however it ended the first time.
     in_parts: whether some of it may be committed without the rest.
     erases: whether SECRET has to be gone.
+    moves: whether versions go from files to packs.
     """
 
     prepare: Prepare
@@ -77,6 +83,7 @@ class Scenario:
     keyed: bool = True
     in_parts: bool = False
     erases: bool = False
+    moves: bool = False
 
 
 def _init(path: Path, word: str = "prepared") -> Store:
@@ -113,6 +120,38 @@ def _packed(path: Path) -> None:
         for name in ("a", "b", "c"):
             group.perform("create", _claim(name, SECRET if name == "a" else f"tea {name}"))
     store.close()
+
+
+def _crowded(path: Path) -> None:
+    """Versions in files, a stub among them, and two small packs."""
+    _memories(path)
+    store = opened(path, "torn")
+    for pair in ("cd", "ef"):
+        with store.group() as group:
+            for name in pair:
+                group.perform("create", _claim(name, f"tea {name}"))
+    store.redact(**_on_first("a", **_ERASE)(store))
+    store.close()
+
+
+def _with_bundle(path: Path) -> None:
+    """Memories, and beside them what another store exported of a scope."""
+    other = path.parent / "other" / ".pam"
+    fixed = Fixed("torn")
+    store = pamctl.init_store(
+        other, default_scope=ELSEWHERE, clock=fixed.clock, entropy=fixed.entropy
+    )
+    with store.group() as group:
+        for name in ("x", "y"):
+            group.perform("create", _claim(name, f"tea {name}", scope_id=ELSEWHERE))
+    store.create(**_claim("z", "tea z", scope_id=ELSEWHERE))
+    exported = BytesIO()
+    pamctl.export_bundle(store, exported)
+    store.close()
+    shutil.rmtree(other.parent)
+    _memories(path)
+    # What the layout does not name, everybody passes over.
+    (path / "incoming.pamb").write_bytes(exported.getvalue())
 
 
 def _torn(path: Path) -> None:
@@ -231,6 +270,35 @@ def _refused(path: Path, word: str) -> Iterator[Any]:
     store.close()
 
 
+def _pack(path: Path, word: str) -> Iterator[Any]:
+    """Packs a scope; it answers with what is then there, which repetition does not change."""
+    store = opened(path, word)
+    store.pack(scope_id=SCOPE)
+    layout = store.directory.scope(SCOPE)
+    store.close()
+    yield {
+        "loose": len([*layout.versions.glob("*/*.json")]),
+        "packs": [file.name for file in layout.packs.iterdir()],
+    }
+
+
+def _pack_by_itself(path: Path, word: str) -> Iterator[Any]:
+    """A write that finds too many files."""
+    packing.LOOSE_VERSIONS_MAX, packing.LOOK_EVERY = 0, 1
+    yield from _once("create", lambda _: _claim("new", "tea"))(path, word)
+
+
+def _import(**how: Any) -> Act:
+    def act(path: Path, word: str) -> Iterator[Any]:
+        store = opened(path, word)
+        with open(path / "incoming.pamb", "rb") as bundle:
+            answer = pamctl.import_bundle(store, bundle, actor=_HUMAN, **how)
+        yield {"digest": answer["digest"]}
+        store.close()
+
+    return act
+
+
 def _make_store(path: Path, word: str) -> Iterator[Any]:
     store = _init(path, word)
     yield {"store_id": store.store_id}
@@ -249,7 +317,8 @@ def _project(path: Path, word: str) -> Iterator[Any]:
     store = opened(path, word)
     reading = {"scope_id": SCOPE, "actor": _HUMAN}
     made = project(store, **reading, request=b"tea?", policy=b"{}", key="laptop")
-    yield {"projection_id": made.record["projection_id"]}
+    # Its id is another each time: whoever got none projects again.
+    yield {"signed": "proof" in made.record}
     store.close()
 
 
@@ -273,8 +342,6 @@ def _trust(path: Path, word: str) -> Iterator[Any]:
     ring.revoke("laptop", now="2026-01-02T00:00:00Z")
     yield {"status": ring.show("laptop")["status"]}
 
-
-_ERASE = {"policy_basis": "asked by its subject", "erase": True}
 
 SCENARIOS: Mapping[str, Scenario] = {
     "init": Scenario(_nothing, _make_store),
@@ -314,6 +381,10 @@ SCENARIOS: Mapping[str, Scenario] = {
     "erase": Scenario(_memories, _once("redact", _on_first("a", **_ERASE)), erases=True),
     "erase-packed": Scenario(_packed, _once("redact", _on_first("a", **_ERASE)), erases=True),
     "delete-erase": Scenario(_memories, _once("delete", _on_first("a", **_ERASE)), erases=True),
+    "pack": Scenario(_crowded, _pack, moves=True),
+    "pack-by-itself": Scenario(_crowded, _pack_by_itself, moves=True),
+    "import": Scenario(_with_bundle, _import()),
+    "import-anew": Scenario(_with_bundle, _import(map_scopes={ELSEWHERE: SCOPE}), in_parts=True),
     "grant": Scenario(_memories, _once("grant_delegation", _grant)),
     "subscribe": Scenario(_memories, _once("subscribe", lambda _: _WRITING)),
     "acknowledge": Scenario(_subscribed, _acknowledge),

@@ -9,11 +9,16 @@ from collections.abc import Callable
 from typing import Any
 
 from pamctl.audit.pins import Pin
+from pamctl.crypto.keys import PrivateKey
+from pamctl.crypto.version_signatures import sign
 from pamctl.encoding.canonical import canonical
 from pamctl.encoding.digests import sha256_hex
 from pamctl.limits import DOCUMENT_BYTES_MAX
 from pamctl.store.layout import ScopeLayout
-from tests.damaged.healthy import OTHER_SCOPE, PROVENANCE, SCOPE, Patient, chained
+from tests.damaged.healthy import ACTOR, OTHER_SCOPE, PROVENANCE, SCOPE, Patient, chained
+
+SPACE_ID = "space:made-up:1"
+SIGNING_KEY = PrivateKey.from_seed(b"\x01" * 32)
 
 Fault = Callable[[Patient], Pin | None]
 """Damages a store; may answer a pin with which it has to be checked."""
@@ -129,6 +134,20 @@ def key_record_of_another_key(patient: Patient) -> None:
     path = patient.store.keys / "main.json"
     value = json.loads(path.read_bytes())
     path.write_bytes(canonical({**value, "key_id": "0" * 16}) + b"\n")
+
+
+@gives("key-record-invalid")
+def key_record_with_a_time_that_is_none(patient: Patient) -> None:
+    path = patient.store.keys / "main.json"
+    value = json.loads(path.read_bytes())
+    path.write_bytes(canonical({**value, "valid_to": "tomorrow"}) + b"\n")
+
+
+@gives("key-record-invalid")
+def key_record_of_a_number(patient: Patient) -> None:
+    path = patient.store.keys / "main.json"
+    value = json.loads(path.read_bytes())
+    path.write_bytes(canonical({**value, "actor_id": 7}) + b"\n")
 
 
 @gives("projection-entry-invalid")
@@ -449,6 +468,34 @@ def version_of_no_type(patient: Patient) -> None:
     patient.commit(patient.next_version("mem:alone", object_type=""))
 
 
+@gives("signature-invalid")
+def signature_of_something_else(patient: Patient) -> None:
+    envelope = patient.next_version("mem:alone")
+    signed = sign({**envelope, "canonical_content": "another"}, SIGNING_KEY)
+    patient.commit({**envelope, "integrity": signed})
+
+
+@gives("signature-invalid")
+def signature_that_is_none(patient: Patient) -> None:
+    envelope = patient.next_version("mem:alone")
+    signed = sign(envelope, SIGNING_KEY)
+    patient.commit({**envelope, "integrity": {**signed, "signature": "AAAA"}})
+
+
+@gives("signature-missing")
+def unsigned_by_a_bound_actor(patient: Patient) -> None:
+    patient.bind(ACTOR["actor_id"], SIGNING_KEY)
+    patient.commit(patient.next_version("mem:alone"))
+
+
+@gives("signature-missing")
+def signed_with_a_key_of_somebody_else(patient: Patient) -> None:
+    patient.bind(ACTOR["actor_id"], SIGNING_KEY)
+    envelope = patient.next_version("mem:alone")
+    other = PrivateKey.from_seed(b"\x02" * 32)
+    patient.commit({**envelope, "integrity": sign(envelope, other)})
+
+
 @gives("version-too-long")
 def gigantic_version(patient: Patient) -> None:
     path = patient.path(patient.address("mem:alone"))
@@ -530,6 +577,21 @@ def stub_with_content(patient: Patient) -> None:
     value = json.loads(path.read_bytes())
     value["envelope"]["canonical_content"] = "still here"
     path.write_bytes(canonical(value))
+
+
+@gives("custody-invalid")
+def custody_of_nobody(patient: Patient) -> None:
+    patient.layout.custody.write_bytes(b'{"imported_at":"yesterday"}\n')
+
+
+@gives("withheld-without-custody")
+def content_withheld_by_nobody(patient: Patient) -> None:
+    address = patient.address("mem:alone")
+    path = patient.path(address)
+    envelope = json.loads(path.read_bytes())["envelope"]
+    stub = canonical({"envelope": _without_content(envelope), "withheld": {"address": address}})
+    path.with_suffix(".erased.json").write_bytes(stub)
+    path.unlink()
 
 
 @gives("pack-misnamed")
@@ -651,6 +713,102 @@ def descriptor_under_a_strange_name(patient: Patient) -> None:
     patient.layout.subscriptions.mkdir(exist_ok=True)
     path = patient.layout.subscriptions / f"{'0' * 64}.json"
     path.write_bytes(canonical({"subscription_id": "sub:1"}) + b"\n")
+
+
+# Snapshots, spaces and vectors
+
+
+def _by_actor(patient: Patient, **members: Any) -> dict[str, Any]:
+    return {"actor": ACTOR, "recorded_at": patient.event()["recorded_at"], **members}
+
+
+def _space(patient: Patient, dimensions: int = 2) -> tuple[str, dict[str, Any]]:
+    labels = ("provider", "model", "model_revision", "distance_metric", "normalization")
+    more = ("preprocessing_profile", "embedding_kind", "canonicalization_rules")
+    described: dict[str, Any] = dict.fromkeys((*labels, *more), "made-up")
+    described |= {"embedding_space_id": SPACE_ID, "dimensions": dimensions}
+    return "space", _by_actor(patient, space=described)
+
+
+def _snapshot(patient: Patient, *, sealed_at: int, **members: Any) -> tuple[str, dict[str, Any]]:
+    snapshot = {
+        "snapshot_id": "snap:1",
+        "scope_id": SCOPE,
+        "sealed": True,
+        "created_at": "2027-01-01T00:00:00Z",
+        "ledger_sequence_high_watermark": sealed_at,
+        **members,
+    }
+    return "snapshot", _by_actor(patient, snapshot=snapshot, sealed_at_sequence=sealed_at)
+
+
+def _events(patient: Patient) -> int:
+    return sum(entry["kind"] == "event" for entry in patient.entries())
+
+
+def _vectors(patient: Patient, *rows: dict[str, str], dimensions: int = 2) -> None:
+    folder = patient.layout.embeddings / "space"
+    folder.mkdir(parents=True)
+    space = {"dimensions": dimensions, "embedding_space_id": SPACE_ID}
+    (folder / "space.json").write_bytes(canonical(space) + b"\n")
+    (folder / "00000001.f32").write_bytes(bytes(4 * dimensions * len(rows)))
+    lines = b"".join(canonical(row) + b"\n" for row in rows)
+    (folder / "00000001.jsonl").write_bytes(lines)
+
+
+@gives("descriptor-invalid")
+def a_space_described_twice(patient: Patient) -> None:
+    patient.append(_space(patient))
+    patient.append(_space(patient))
+
+
+@gives("descriptor-invalid")
+def a_snapshot_id_used_twice(patient: Patient) -> None:
+    for _ in range(2):
+        patient.append(_snapshot(patient, sealed_at=_events(patient)))
+
+
+@gives("descriptor-invalid")
+def a_snapshot_sealed_at_another_event(patient: Patient) -> None:
+    patient.append(_snapshot(patient, sealed_at=_events(patient) - 1))
+
+
+@gives("descriptor-invalid")
+def a_snapshot_of_the_future(patient: Patient) -> None:
+    now = _events(patient)
+    patient.append(_snapshot(patient, sealed_at=now, ledger_sequence_high_watermark=now + 1))
+
+
+@gives("descriptor-invalid")
+def a_snapshot_of_a_space_that_came_later(patient: Patient) -> None:
+    included = {"included_embedding_space_ids": [SPACE_ID]}
+    patient.append(_snapshot(patient, sealed_at=_events(patient), **included))
+    patient.append(_space(patient))
+
+
+@gives("embedding-orphaned")
+def vectors_of_no_space(patient: Patient) -> None:
+    _vectors(patient)
+
+
+@gives("embedding-orphaned")
+def vectors_of_other_dimensions(patient: Patient) -> None:
+    patient.append(_space(patient, dimensions=3))
+    _vectors(patient)
+
+
+@gives("embedding-orphaned")
+def a_vector_of_no_version(patient: Patient) -> None:
+    patient.append(_space(patient))
+    known = patient.current("mem:alone")
+    of_none = {"object_id": "mem:alone", "version_id": f"ver:{'9' * 32}"}
+    of_one = {"object_id": "mem:alone", "version_id": known["version_id"]}
+    _vectors(patient, of_one, of_none)
+
+
+@gives("embedding-orphaned")
+def vectors_under_no_name(patient: Patient) -> None:
+    (patient.layout.embeddings / "space").mkdir(parents=True)
 
 
 def _commit_bytes(patient: Patient, envelope: dict[str, Any], data: bytes) -> None:

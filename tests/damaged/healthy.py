@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pamctl
+from pamctl.crypto.keys import PrivateKey
 from pamctl.encoding.canonical import canonical
 from pamctl.encoding.digests import sha256_digest, sha256_hex
 from pamctl.store.keyring import Keyring
@@ -234,6 +235,11 @@ class Patient:
         )
         self.append(("event", event), version=address)
         return address
+
+    def bind(self, actor_id: str, key: PrivateKey) -> None:
+        """Bind an actor to a key, after all that it has written."""
+        now = "2026-12-31T00:00:00.000000Z"
+        Keyring(self.store.keys).add("bound", key, now=now, actor_id=actor_id)
 
     def pack(self) -> Path:
         return next(self.layout.packs.iterdir())

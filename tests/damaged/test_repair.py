@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import pamctl
-from pamctl.cli.repair import repaired
+from pamctl.cli.commands.repair import repaired
 from pamctl.encoding.digests import sha256_hex
 from pamctl.errors import InvalidRequest
 from tests.damaged import healthy
