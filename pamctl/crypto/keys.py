@@ -12,7 +12,7 @@ from binascii import Error as Base64Error
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from pamctl.crypto import points
+from pamctl.crypto import points, private_pem
 from pamctl.encoding import base64url
 from pamctl.errors import InvalidRequest
 
@@ -100,24 +100,6 @@ class PublicKey:
             raise InvalidRequest("a raw Ed25519 public key is 64 hexadecimal digits")
         return cls(bytes.fromhex(text))
 
-    @classmethod
-    def read(cls, data: bytes) -> PublicKey:
-        """The key in whichever of its forms `data` is: PEM, DER, hexadecimal, or unpadded
-        base64url of the DER; white space around text does not count. Raises InvalidRequest,
-        and says which forms there are."""
-        if data.startswith(_SPKI_PREFIX):
-            return cls.from_spki(data)
-        text = data.strip()
-        if text.startswith(b"-----"):
-            return cls.from_pem(data)
-        if not text.isascii() or not text:
-            raise InvalidRequest(
-                "this is no Ed25519 public key",
-                hint="a key is PEM, DER, 64 hexadecimal digits, or base64url of the DER",
-            )
-        plain = text.decode("ascii")
-        return cls.from_hex(plain) if _HEX.match(plain) else cls.from_spki_b64u(plain)
-
     @property
     def key_id_b64u(self) -> str:
         """The key id where MPR says `_b64u`: 11 characters of unpadded base64url."""
@@ -178,38 +160,20 @@ class PrivateKey:
         return cls(Ed25519PrivateKey.from_private_bytes(seed))
 
     @classmethod
-    def from_pem(cls, text: bytes) -> PrivateKey:
-        """The key in an unencrypted PKCS#8 PEM. Raises InvalidRequest, quoting nothing."""
-        from cryptography.exceptions import UnsupportedAlgorithm
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-        from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
-        try:
-            signer = load_pem_private_key(text, password=None)
-        except TypeError:
-            raise InvalidRequest(
-                "the private key is encrypted",
-                hint="decrypt it with `openssl pkey -in FILE -out FILE2` first",
-            ) from None
-        except (ValueError, UnsupportedAlgorithm):
-            raise InvalidRequest(
-                "this is no PEM private key", hint="`openssl genpkey -algorithm ed25519` makes one"
-            ) from None
-        if not isinstance(signer, Ed25519PrivateKey):
-            raise InvalidRequest(
-                "this private key is not an Ed25519 key", hint="pamctl takes Ed25519 keys only"
-            )
-        return cls(signer)
+    def from_pem(cls, text: bytes, passphrase: bytes | None = None) -> PrivateKey:
+        """The key in a PEM: PKCS#8, plain or encrypted, or OpenSSH's. Raises InvalidRequest,
+        quoting nothing."""
+        return cls(private_pem.read_signer(text, passphrase))
 
     def pem(self) -> bytes:
         """Unencrypted PKCS#8 PEM. Whoever holds these bytes can sign as this key."""
-        from cryptography.hazmat.primitives.serialization import (
-            Encoding,
-            NoEncryption,
-            PrivateFormat,
-        )
+        return private_pem.write_plain(self._signer.private_bytes_raw())
 
-        return self._signer.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    def encrypted_pem(self, passphrase: bytes, *, salt: bytes, iv: bytes) -> bytes:
+        """Encrypted PKCS#8 PEM; see `private_pem.write_encrypted`."""
+        return private_pem.write_encrypted(
+            self._signer.private_bytes_raw(), passphrase, salt=salt, iv=iv
+        )
 
     def sign(self, data: bytes) -> bytes:
         """The 64 bytes of this key's signature over exactly `data` (RFC 8032 §5.1.6)."""

@@ -6,9 +6,10 @@ what it says and decides nothing again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from pathlib import Path
+from typing import Literal, Protocol, runtime_checkable
 
 from pamctl.projection.record import NativeResult
 
@@ -39,6 +40,47 @@ class OpenedSource:
     fragment: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class SourceObject:
+    """One object that was collected, and what its profile made of it.
+
+    name: unique in its collection; it stays with the producer.
+    source: its exact bytes.
+    """
+
+    name: str
+    source: bytes
+    result: OpenedSource | SourceRefused
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """All objects of a place, opened under one trust state.
+
+    trust_snapshot: that state, as the profile serializes it.
+    objects: in the order in which they are delivered where nothing else orders them.
+    """
+
+    trust_snapshot: bytes
+    objects: Sequence[SourceObject]
+
+
+Unlock = Callable[[str], bytes | None]
+"""The passphrase of what is named, None where nobody has one."""
+
+
+@runtime_checkable
+class Collecting(Protocol):
+    """A profile that can collect what is to be projected from a place of its own."""
+
+    def collect(self, place: Path, unlock: Unlock) -> Collection:
+        """Every object at a place, those that are refused included.
+
+        Raises InvalidRequest where the place is none of this format, or does not open.
+        """
+        ...
+
+
 class SourceProfile(Protocol):
     """A memory format whose objects can be projected.
 
@@ -48,11 +90,14 @@ class SourceProfile(Protocol):
     source_profile: str
     context_frame_profile: str
 
-    def open(self, source: bytes) -> OpenedSource | None:
+    def open(self, source: bytes, trust_snapshot: bytes | None) -> OpenedSource | None:
         """Open and frame one source object, given as its exact bytes.
 
-        Raises SourceRefused. None where this installation cannot open such objects, so
-        that a verifier needs native results from elsewhere.
+        trust_snapshot: the exact bytes that the record commits to; None where they are not
+            there. What a verifier may be told depends on nothing else.
+
+        Raises SourceRefused. None where this installation cannot open such objects, or not
+        without the snapshot, so that a verifier needs native results from elsewhere.
         """
         ...
 

@@ -8,6 +8,7 @@ import pytest
 from pamctl.crypto.keys import PrivateKey
 from pamctl.encoding.canonical import canonical
 from pamctl.errors import InvalidRequest, ObjectNotFound, StoreDamaged
+from pamctl.store.key_records import bindings
 from pamctl.store.keyring import Keyring
 from tests.projections import KEY, OTHER_KEY
 
@@ -166,3 +167,33 @@ def test_a_record_that_was_altered_is_not_believed(
     record.write_bytes(text.replace(old, new))
     with pytest.raises(StoreDamaged, match=r"laptop\.json"):
         keyring.show("laptop")
+
+
+def test_a_folder_of_too_many_keys_is_not_looked_through(
+    keyring: Keyring, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        keyring.generate(f"key{number}", seed=bytes([number]) * 32, now=NOW)
+    monkeypatch.setattr("pamctl.store.key_records.KEY_RECORDS_MAX", 3)
+    assert len(keyring.own()) == 3
+    monkeypatch.setattr("pamctl.store.key_records.KEY_RECORDS_MAX", 2)
+    with pytest.raises(StoreDamaged, match="KEY_RECORDS_MAX"):
+        keyring.own()
+
+
+def test_bindings_are_found_without_a_look_at_the_keys(keyring: Keyring, folder: Path) -> None:
+    keyring.generate("me", seed=SEED, now=NOW, actor_id="actor:local:me")
+    keyring.trust(KEY.public, "author", now=NOW, actor_id="actor:local:you")
+    keyring.trust(OTHER_KEY.public, "adapter", now=NOW, actor_id="actor:local:it")
+    (folder / "broken.json").write_bytes(b"{")
+    (folder / "link.json").symlink_to(folder / "me.json")
+    (folder / "folder.json").mkdir()
+    assert [one.name for one in bindings(folder, "actor:local:me")] == ["me"]
+    assert [one.name for one in bindings(folder, "actor:local:you")] == [None]
+    assert bindings(folder, "actor:local:it") == []
+    assert bindings(folder, "actor:local:m") == []
+    assert bindings(folder / "nowhere", "actor:local:me") == []
+    # A record that speaks of the actor and is broken must not unbind him.
+    (folder / "me.json").write_bytes(b'{"actor_id":"actor:local:me"}')
+    with pytest.raises(StoreDamaged):
+        bindings(folder, "actor:local:me")

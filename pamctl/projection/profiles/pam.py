@@ -8,16 +8,25 @@ begin another that a reader of tags would believe.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import orjson
 
+from pamctl.crypto.version_signatures import is_signed
 from pamctl.encoding.canonical import canonical
 from pamctl.encoding.digests import sha256_digest
 from pamctl.errors import InvalidObject
 from pamctl.limits import DOCUMENT_BYTES_MAX
 from pamctl.model.documents import is_valid
+from pamctl.projection.profiles.pam_trust import (
+    UNVERIFIED,
+    KnownKeys,
+    checked_signature,
+    read_snapshot,
+)
+from pamctl.projection.profiles.pam_trust import labels as derived_labels
 from pamctl.projection.record import NativeResult
 from pamctl.projection.source import OpenedSource, SourceRefused
 
@@ -35,17 +44,45 @@ _LABEL_SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 
 
 class PamProfile:
-    """Versions of Memory Objects, as any pamctl store holds them."""
+    """Versions of Memory Objects, as any pamctl store holds them.
+
+    known: where there is a store whose keyring can be asked, its keys: a version is then also
+        refused where its key did not count when it was written. Without, the ids in the trust
+        snapshot decide.
+    """
 
     source_profile = SOURCE_PROFILE
     context_frame_profile = CONTEXT_FRAME_PROFILE
 
-    def open(self, source: bytes) -> OpenedSource:
-        """Open one version and frame it. Raises SourceRefused with `schema_invalid` for
-        bytes that are no version of a Memory Object with content to show."""
+    def __init__(self, known: KnownKeys | None = None) -> None:
+        self._known = known
+
+    def open(self, source: bytes, trust_snapshot: bytes | None) -> OpenedSource | None:
+        """Open one version and frame it. None for a signed one without a trust snapshot.
+
+        Raises SourceRefused with `schema_invalid` for bytes that are no version of a Memory
+        Object with content to show, and `authentication_failed` for a signature that does not
+        hold or is of a key that did not count.
+        """
         envelope = _envelope(source)
+        labels = UNVERIFIED
+        if is_signed(envelope):
+            signature = checked_signature(envelope)
+            if trust_snapshot is None:
+                return None
+            trust = read_snapshot(trust_snapshot)
+            if self._known is not None and signature is not None:
+                self._known.admit(signature, envelope["committed_at"], trust)
+            labels = derived_labels(signature, trust)
         address = sha256_digest(source)
-        native = native_result(envelope, address)
+        native: NativeResult = {
+            "format_version": FORMAT_VERSION,
+            "sealed_object_digest": address,
+            "derived_trust": labels.derived_trust,
+            "authorship": labels.authorship,
+            "author_key_id_b64u": labels.author_key_id_b64u,
+            "custody_present": labels.custody_present,
+        }
         return OpenedSource(native, _fragment(envelope, native, _tag(address)))
 
     def labels_agree(self, fragment: bytes, labels: Mapping[str, object]) -> bool:
@@ -54,41 +91,6 @@ class PamProfile:
         return fragment.startswith(_OPENING) and fragment.startswith(
             f" {_trust_labels(labels)} ".encode(), after_tag
         )
-
-
-def native_result(envelope: Mapping[str, Any], address: str) -> NativeResult:
-    """What this profile can say about a version: until versions are signed, nothing about
-    who wrote it, so that every version is unverified content without an author."""
-    return {
-        "format_version": FORMAT_VERSION,
-        "sealed_object_digest": address,
-        "derived_trust": "unverified",
-        "authorship": "unknown",
-        "author_key_id_b64u": None,
-        "custody_present": False,
-    }
-
-
-def trust_snapshot(
-    owner_key_id: bytes | None, accepted_key_ids: Iterable[bytes], head: str, sequence: int
-) -> bytes:
-    """The trust state of a selection, as deterministic CBOR (RFC 8949 §4.2).
-
-    owner_key_id: 8 raw bytes, or None where the store has no owner's key.
-    accepted_key_ids: of the accepted authors, 8 raw bytes each, in any order.
-    head: of the scope's ledger, 64 hexadecimal digits. sequence: of its last event.
-    """
-    import cbor2
-
-    return cbor2.dumps(
-        {
-            1: owner_key_id or b"",
-            2: sorted(set(accepted_key_ids)),
-            3: bytes.fromhex(head),
-            4: sequence,
-        },
-        canonical=True,
-    )
 
 
 def _envelope(source: bytes) -> dict[str, Any]:
@@ -132,12 +134,22 @@ def _fragment(envelope: Mapping[str, Any], native: NativeResult, tag: str) -> by
     return header.encode() + body + f"\n[/pam-memory {tag}]\n".encode()
 
 
-def _trust_labels(labels: Mapping[str, object]) -> str:
-    author = labels["author_key_id_b64u"]
+def _trust_labels(labels: Mapping[str, Any]) -> str:
+    return _spelled(
+        labels["derived_trust"],
+        labels["authorship"],
+        labels["author_key_id_b64u"],
+        labels["custody_present"],
+    )
+
+
+@lru_cache(maxsize=256)
+def _spelled(trust: str, authorship: str, author: str | None, custody: bool) -> str:
+    """Remembered: a projection has few combinations, many times."""
     return (
-        f"trust={labels['derived_trust']} authorship={labels['authorship']}"
+        f"trust={trust} authorship={authorship}"
         f" author_key={'none' if author is None else author}"
-        f" custody={'true' if labels['custody_present'] else 'false'}"
+        f" custody={'true' if custody else 'false'}"
     )
 
 
