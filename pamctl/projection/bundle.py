@@ -24,6 +24,9 @@ from pamctl.projection.produce import Projection
 from pamctl.store import files
 
 RECORD = "record.json"
+RECORD_SUFFIX = ".record.json"
+"""How a record's file is called, and how the name of one that lies by itself ends."""
+
 PROJECTION = "projection.txt"
 _REQUEST = "request"
 _POLICY = "policy"
@@ -69,6 +72,20 @@ def read_record(path: Path) -> bytes:
     verifier refuses it. Raises OSError."""
     with open(path, "rb") as file:
         return file.read(PROJECTION_RECORD_BYTES_MAX + 1)
+
+
+def record_of(path: Path) -> Path | None:
+    """The record of the bundle that a file lies in: a record itself, or one of the other
+    files of a bundle with a record beside it. None for a file that lies in none."""
+    if path.name == RECORD or path.name.endswith(RECORD_SUFFIX):
+        return path
+    folder = path.parent
+    if folder.name in (_FRAGMENTS, _SOURCES) and _POSITION.match(path.name):
+        folder = folder.parent
+    elif path.name not in (PROJECTION, _REQUEST, _POLICY, _TRUST_SNAPSHOT):
+        return None
+    record = folder / RECORD
+    return record if record.is_file() else None
 
 
 def _name(position: int) -> str:

@@ -1,26 +1,31 @@
 """What a record commits to, as bytes, and the checks of it. MPR §8 steps 4 to 6.
 
-A piece that is absent is noted and reported at the end, so that an absence never hides a
-mismatch. Fragments are compared with the projection where they lie in it, so the
-projection is hashed once and never copied.
+Each check yields what it finds wrong, in order, so that whoever wants the first fault pays
+for no more, and whoever wants all of them gets all. A piece that is absent is noted and
+reported at the end, so that an absence never hides a mismatch. Fragments are compared with
+the projection where they lie in it, so the projection is hashed once and never copied.
 """
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from pamctl.encoding.digests import sha256_digest
 from pamctl.encoding.strict_json import parse
 from pamctl.errors import InvalidRequest
+from pamctl.projection.entries import Entries
 from pamctl.projection.reasons import Reason, Refusal
-from pamctl.projection.record import NativeResult
+from pamctl.projection.record import NativeResult, ReadRecord
 from pamctl.projection.source import OpenedSource, SourceProfile, SourceRefused
 
 _CHUNK_BYTES = 1 << 20
-_NATIVE_MEMBERS = frozenset(NativeResult.__annotations__)
+_NATIVE = tuple(NativeResult.__annotations__)
+_NATIVE_MEMBERS = frozenset(_NATIVE)
+_in_native = itemgetter(*_NATIVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,33 +61,34 @@ def parse_native_results(data: bytes) -> list[NativeResult | None]:
     ):
         raise InvalidRequest(
             "the native results are no array of null and of objects with exactly "
-            + ", ".join(NativeResult.__annotations__)
+            + ", ".join(_NATIVE)
         )
     return results
 
 
-def check_materials(
-    record: dict[str, Any], materials: Materials, profile: SourceProfile | None
-) -> None:
-    """Steps 4 to 6 of MPR §8 over a record whose shape and signature hold.
+def material_faults(
+    record: ReadRecord, materials: Materials, profile: SourceProfile | None
+) -> Iterator[Refusal]:
+    """What steps 4 to 6 of MPR §8 find wrong, over a record whose shape holds.
 
-    profile: the record's source profile where it is known here. Raises Refusal.
+    profile: the record's source profile where it is known here.
     """
     missing: list[str] = []
-    _check_selection_context(record["selection_context"], materials, missing)
-    delivered = record["delivered"]
-    _check_source_digests(delivered, materials.sources, missing)
-    opened: list[OpenedSource | None] = [None] * len(delivered)
+    members, entries = record.members, record.entries
+    yield from _context_faults(members["selection_context"], materials, missing)
+    yield from _source_faults(entries, materials.sources, missing)
+    opened: list[OpenedSource | None] = [None] * entries.count
     if materials.native_results is None:
-        opened = _open_sources(delivered, materials.sources, profile, missing)
+        yield from _opening_faults(entries, materials, profile, opened, missing)
     else:
-        _check_given_results(delivered, materials.native_results, missing)
-    framing = record["selection_context"]["context_frame_profile"]
-    framed_by = profile if profile and profile.context_frame_profile == framing else None
-    _check_fragments(delivered, materials.fragments, opened, framed_by, missing)
-    _check_projection(record, materials, missing)
+        yield from _given_faults(entries, materials.native_results, missing)
+    yield from _fragment_faults(entries, materials.fragments, missing)
+    framing = members["selection_context"]["context_frame_profile"]
+    if profile is not None and profile.context_frame_profile == framing:
+        yield from _frame_faults(entries, materials.fragments, opened, profile)
+    yield from _projection_faults(members["projection"], entries.count, materials, missing)
     if missing:
-        raise Refusal(
+        yield Refusal(
             "material_missing",
             f"not there to be checked: {', '.join(missing[:3])}"
             + (f" and {len(missing) - 3} more" if len(missing) > 3 else ""),
@@ -91,9 +97,9 @@ def check_materials(
         )
 
 
-def _check_selection_context(
-    context: dict[str, Any], materials: Materials, missing: list[str]
-) -> None:
+def _context_faults(
+    context: Mapping[str, Any], materials: Materials, missing: list[str]
+) -> Iterator[Refusal]:
     """Step 4: the request, the policy and the trust snapshot."""
     commitments: tuple[tuple[str, bytes | None, str, Reason], ...] = (
         (
@@ -119,75 +125,110 @@ def _check_selection_context(
         if data is None:
             missing.append(name)
         else:
-            _same_digest(data, committed, reason, f"the {name}")
+            yield from _digest_faults(data, committed, reason, f"the {name}")
 
 
-def _check_source_digests(
-    delivered: list[dict[str, Any]], sources: Sequence[bytes | None], missing: list[str]
-) -> None:
+def _source_faults(
+    entries: Entries, sources: Sequence[bytes | None], missing: list[str]
+) -> Iterator[Refusal]:
     """Step 5, the source objects: the digest of each, as supplied."""
-    if len(sources) > len(delivered):
-        raise Refusal(
+    if len(sources) > entries.count:
+        yield Refusal(
             "source_object_digest_mismatch",
-            f"there are {len(sources)} source objects for {len(delivered)} entries",
+            f"there are {len(sources)} source objects for {entries.count} entries",
         )
-    for position, entry in enumerate(delivered):
-        source = sources[position] if position < len(sources) else None
-        if source is None:
-            missing.append(f"sources/{position}")
-        elif sha256_digest(source) != entry["object"]["sealed_object_digest"]:
-            raise Refusal(
-                "source_object_digest_mismatch",
-                f"the source object at position {position} is not the one committed to",
-                position=position,
-            )
+    for position in _unlike(sources, entries.sealed_object_digest, "sources", missing):
+        yield Refusal(
+            "source_object_digest_mismatch",
+            f"the source object at position {position} is not the one committed to",
+            position=position,
+        )
 
 
-def _check_given_results(
-    delivered: list[dict[str, Any]], given: Sequence[NativeResult | None], missing: list[str]
-) -> None:
+def _unlike(
+    pieces: Sequence[bytes | None], committed: Sequence[str], what: str, missing: list[str]
+) -> Iterator[int]:
+    """Positions whose piece has another digest than was committed to; of the absent ones
+    it takes note."""
+    if len(pieces) == len(committed) and None not in pieces:
+        found = [sha256_digest(piece) for piece in pieces if piece is not None]
+        yield from (i for i, digest in enumerate(committed) if found[i] != digest)
+        return
+    for position, digest in enumerate(committed):
+        piece = pieces[position] if position < len(pieces) else None
+        if piece is None:
+            missing.append(f"{what}/{position}")
+        elif sha256_digest(piece) != digest:
+            yield position
+
+
+def _given_faults(
+    entries: Entries, given: Sequence[NativeResult | None], missing: list[str]
+) -> Iterator[Refusal]:
     """Step 5, the native results, where the relying party found them itself."""
-    if len(given) > len(delivered):
-        raise _relabelled(len(delivered), "there is a native result, but no such entry")
-    for position, entry in enumerate(delivered):
+    if len(given) > entries.count:
+        yield _relabelled(entries.count, "there is a native result, but no such entry")
+    if _are_as_recorded(entries, given):
+        return
+    for position in range(entries.count):
         if position < len(given):
-            _same_native_result(entry, given[position], position)
+            yield from _label_faults(entries, given[position], position)
         else:
             missing.append(f"native_results/{position}")
 
 
-def _open_sources(
-    delivered: list[dict[str, Any]],
-    sources: Sequence[bytes | None],
+def _are_as_recorded(entries: Entries, given: Sequence[NativeResult | None]) -> bool:
+    """Whether the native results are the recorded ones, column by column; False where a
+    closer look must tell."""
+    results = [native for native in given if native is not None]
+    if not results or len(results) != len(given) or len(given) != entries.count:
+        return False
+    try:
+        found = dict(zip(_NATIVE, zip(*map(_in_native, results), strict=True), strict=True))
+    except KeyError:
+        return False
+    # 1, 1.0 and True are equal in Python, and different results.
+    return (
+        set(map(type, found["format_version"])) == {int}
+        and set(map(type, found["custody_present"])) == {bool}
+        and all(column == getattr(entries, name) for name, column in found.items())
+    )
+
+
+def _opening_faults(
+    entries: Entries,
+    materials: Materials,
     profile: SourceProfile | None,
+    opened: list[OpenedSource | None],
     missing: list[str],
-) -> list[OpenedSource | None]:
-    """Step 5, the native results, as the source profile finds them now; what was opened."""
-    opened: list[OpenedSource | None] = [None] * len(delivered)
-    for position, source in enumerate(sources):
+) -> Iterator[Refusal]:
+    """Step 5, the native results, as the source profile finds them now. Fills `opened`."""
+    for position, source in enumerate(materials.sources[: entries.count]):
         if source is None:
             continue
         try:
-            result = profile.open(source) if profile else None
+            result = profile.open(source, materials.trust_snapshot) if profile else None
         except SourceRefused as refused:
-            raise _relabelled(position, f"the source profile refuses it: {refused}") from None
+            yield _relabelled(position, f"the source profile refuses it: {refused}")
+            continue
         if result is None:
             missing.append(f"native_results/{position}")
             continue
         opened[position] = result
-        _same_native_result(delivered[position], result.native, position)
-    return opened
+        yield from _label_faults(entries, result.native, position)
 
 
-def _same_native_result(entry: dict[str, Any], native: NativeResult | None, position: int) -> None:
+def _label_faults(
+    entries: Entries, native: NativeResult | None, position: int
+) -> Iterator[Refusal]:
     if native is None:
-        raise _relabelled(position, "the source profile refuses it")
-    for name, recorded in (*entry["object"].items(), *entry.items()):
-        if name in _NATIVE_MEMBERS:
-            found = native.get(name)
-            # 1, 1.0 and True are equal in Python, and different results.
-            if type(found) is not type(recorded) or found != recorded:
-                raise _relabelled(position, f"{name} is not what the source profile found", name)
+        yield _relabelled(position, "the source profile refuses it")
+        return
+    for name in _NATIVE:
+        found, recorded = native.get(name), getattr(entries, name)[position]
+        # 1, 1.0 and True are equal in Python, and different results.
+        if type(found) is not type(recorded) or found != recorded:
+            yield _relabelled(position, f"{name} is not what the source profile found", name)
 
 
 def _relabelled(position: int, problem: str, member: str | None = None) -> Refusal:
@@ -200,85 +241,87 @@ def _relabelled(position: int, problem: str, member: str | None = None) -> Refus
     )
 
 
-def _check_fragments(
-    delivered: list[dict[str, Any]],
+def _fragment_faults(
+    entries: Entries, fragments: Sequence[bytes | None], missing: list[str]
+) -> Iterator[Refusal]:
+    """Step 6, the fragments: the digest of each."""
+    for position in _unlike(fragments, entries.context_fragment_digest, "fragments", missing):
+        yield Refusal(
+            "fragment_digest_mismatch",
+            f"the fragment at position {position} is not the one committed to",
+            position=position,
+        )
+
+
+def _frame_faults(
+    entries: Entries,
     fragments: Sequence[bytes | None],
-    opened: list[OpenedSource | None],
-    framed_by: SourceProfile | None,
-    missing: list[str],
-) -> None:
-    """Step 6, the fragments: their digests, and that they are what the profile frames.
+    opened: Sequence[OpenedSource | None],
+    profile: SourceProfile,
+) -> Iterator[Refusal]:
+    """Step 6, the fragments: whether each is what the profile frames.
 
     A fragment can be signed and still carry another label or another text than its source
     object. Where the source was opened, it is framed again; else its labels are compared.
     """
-    for position, entry in enumerate(delivered):
-        fragment = fragments[position] if position < len(fragments) else None
+    for position, (fragment, source) in enumerate(zip(fragments, opened, strict=False)):
         if fragment is None:
-            missing.append(f"fragments/{position}")
             continue
-        if sha256_digest(fragment) != entry["context_fragment_digest"]:
-            raise Refusal(
-                "fragment_digest_mismatch",
-                f"the fragment at position {position} is not the one committed to",
-                position=position,
-            )
-        if framed_by is None:
-            continue
-        source = opened[position]
         if source is not None:
             agrees = source.fragment == fragment
         else:
-            agrees = framed_by.labels_agree(fragment, entry)
+            agrees = profile.labels_agree(fragment, entries.labels_at(position))
         if not agrees:
-            raise Refusal(
+            yield Refusal(
                 "context_frame_profile_mismatch",
                 f"the fragment at position {position} is not what "
-                f"{framed_by.context_frame_profile} makes of its source",
+                f"{profile.context_frame_profile} makes of its source",
                 position=position,
             )
 
 
-def _check_projection(record: dict[str, Any], materials: Materials, missing: list[str]) -> None:
+def _projection_faults(
+    committed: Mapping[str, Any], count: int, materials: Materials, missing: list[str]
+) -> Iterator[Refusal]:
     """Step 6, the whole: concatenation, length, digest, UTF-8."""
-    projection = materials.projection
+    projection, fragments = materials.projection, materials.fragments
     if projection is None:
         missing.append("projection")
         return
-    fragments = materials.fragments
-    if len(fragments) > len(record["delivered"]):
-        raise Refusal(
+    if len(fragments) > count:
+        yield Refusal(
             "projection_fragment_concatenation_mismatch",
-            f"there are {len(fragments)} fragments for {len(record['delivered'])} entries",
+            f"there are {len(fragments)} fragments for {count} entries",
         )
-    if len(fragments) == len(record["delivered"]) and None not in fragments:
-        _is_concatenation(projection, fragments)
-    committed = record["projection"]
+    elif len(fragments) == count and None not in fragments:
+        parts_after = _parting(projection, fragments)
+        if parts_after is not None:
+            yield Refusal(
+                "projection_fragment_concatenation_mismatch",
+                f"the projection is not its fragments in order; they part after byte {parts_after}",
+                offset=parts_after,
+            )
     if len(projection) != committed["byte_length"]:
-        raise Refusal(
+        yield Refusal(
             "projection_length_mismatch",
             f"the projection has {len(projection)} bytes, not {committed['byte_length']}",
         )
-    _same_digest(projection, committed["digest"], "projection_digest_mismatch", "the projection")
+    yield from _digest_faults(
+        projection, committed["digest"], "projection_digest_mismatch", "the projection"
+    )
     if not _is_utf8(projection):
-        raise Refusal("projection_not_utf8", "the projection is not UTF-8")
+        yield Refusal("projection_not_utf8", "the projection is not UTF-8")
 
 
-def _is_concatenation(projection: bytes, fragments: Sequence[bytes | None]) -> None:
+def _parting(projection: bytes, fragments: Sequence[bytes | None]) -> int | None:
+    """Where the projection ceases to be its fragments in order; None where it never does."""
     offset = 0
     for fragment in fragments:
         assert fragment is not None
         if not projection.startswith(fragment, offset):
-            break
+            return offset
         offset += len(fragment)
-    else:
-        if offset == len(projection):
-            return
-    raise Refusal(
-        "projection_fragment_concatenation_mismatch",
-        f"the projection is not its fragments in order; they part after byte {offset}",
-        offset=offset,
-    )
+    return None if offset == len(projection) else offset
 
 
 def _is_utf8(data: bytes) -> bool:
@@ -295,7 +338,7 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-def _same_digest(data: bytes, committed: str, reason: Reason, what: str) -> None:
+def _digest_faults(data: bytes, committed: str, reason: Reason, what: str) -> Iterator[Refusal]:
     found = sha256_digest(data)
     if found != committed:
-        raise Refusal(reason, f"{what} is not the one committed to", found=found)
+        yield Refusal(reason, f"{what} is not the one committed to", found=found)

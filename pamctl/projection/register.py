@@ -7,43 +7,107 @@ came second, and a crash leaves an entry or none.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from pamctl.encoding import strict_json
 from pamctl.encoding.canonical import canonical
 from pamctl.encoding.digests import sha256_hex
+from pamctl.encoding.timestamps import instant
+from pamctl.errors import InvalidRequest, ServiceUnavailable
 from pamctl.store import files
+
+_SUFFIX = ".json"
+_ENTRY_BYTES_MAX = 16 * 1024
+_REMOVED_TOGETHER = 1000
+
+
+class Pruned(NamedTuple):
+    """How many entries were removed, and how many are left."""
+
+    removed: int
+    kept: int
 
 
 class Register:
     """The entries in one folder, which any number of processes may share.
 
-    An entry holds `projection_id`, `created_at` and the digest of the projection. Those
-    whose `created_at` is older than the freshness policy accepts may be deleted: the
-    verifier refuses such records before it looks here.
+    An entry holds `projection_id`, `created_at` and the digest of the projection.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def register(self, record: dict[str, Any]) -> bool:
-        """Keep the record's projection id. When this returns True the entry is durable;
-        False says that the id was kept before, and by whatever record.
+        """Keep the record's projection id; see `keep`."""
+        return self.keep(
+            record["projection_id"], record["created_at"], record["projection"]["digest"]
+        )
+
+    def keep(self, projection_id: str, created_at: str, projection_digest: str) -> bool:
+        """Keep a projection id. When this returns True the entry is durable; False says
+        that the id was kept before, and by whatever record.
 
         Raises ServiceUnavailable where the folder cannot be written.
         """
         entry = {
-            "projection_id": record["projection_id"],
-            "created_at": record["created_at"],
-            "projection_digest": record["projection"]["digest"],
+            "projection_id": projection_id,
+            "created_at": created_at,
+            "projection_digest": projection_digest,
         }
         files.ensure_directory(self._folder)
-        name = f"{sha256_hex(record['projection_id'].encode())}.json"
+        name = sha256_hex(projection_id.encode()) + _SUFFIX
         try:
             files.create_new(self._folder / name, canonical(entry) + b"\n")
         except FileExistsError:
             return False
         return True
+
+    def prune(self, before: str) -> Pruned:
+        """Remove the entries whose `created_at` lies before an instant. Durable on return.
+
+        before: RFC 3339. Safe where no verifier that shares the folder accepts records as
+        old as that: it refuses them before it looks here. What is no entry is kept. Raises
+        ServiceUnavailable where the folder cannot be read or written.
+        """
+        limit, kept, removed = instant(before), 0, 0
+        old: list[Path] = []
+        for path in self._entries():
+            created = _created(path)
+            if created is None or created >= limit:
+                kept += 1
+                continue
+            old.append(path)
+            if len(old) == _REMOVED_TOGETHER:
+                files.remove_durably(old)
+                removed += len(old)
+                old = []
+        files.remove_durably(old)
+        return Pruned(removed + len(old), kept)
+
+    def _entries(self) -> Iterator[Path]:
+        try:
+            names = [path for path in self._folder.iterdir() if path.name.endswith(_SUFFIX)]
+        except FileNotFoundError:
+            return iter(())
+        except OSError as cause:
+            raise ServiceUnavailable(
+                f"cannot read {self._folder}: {cause.strerror}", path=str(self._folder)
+            ) from cause
+        return iter(sorted(names))
+
+
+def _created(path: Path) -> str | None:
+    """The instant of an entry; None for what is no entry, or was removed meanwhile."""
+    try:
+        if path.is_symlink() or not path.is_file():
+            return None
+        with open(path, "rb") as file:
+            entry: Any = strict_json.parse(file.read(_ENTRY_BYTES_MAX))
+        return instant(entry["created_at"])
+    except (OSError, InvalidRequest, KeyError, TypeError, ValueError):
+        return None
 
 
 def issued(projections: Path) -> Register:

@@ -15,8 +15,9 @@ from pamctl.encoding.strict_json import parse
 from pamctl.encoding.timestamps import instant
 from pamctl.errors import InvalidRequest
 from pamctl.limits import INTEGER_MAX
-from pamctl.projection.record import NAME_CHARS_MAX, is_name, is_uri
-from pamctl.store.keyring import KeyRecord, Keyring, KeyStatus
+from pamctl.projection.shape import NAME_CHARS_MAX, is_name, is_uri
+from pamctl.store.key_records import KeyRecord, KeyStatus
+from pamctl.store.keyring import Keyring
 
 KEY_STATUSES: tuple[str, ...] = get_args(KeyStatus)
 

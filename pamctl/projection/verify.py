@@ -11,29 +11,33 @@ when nothing else is left that could refuse it:
     3a  the expected profiles, and freshness
     4   the request, the policy and the trust snapshot        (full verification only)
     5   each source object, and its native result             (full verification only)
-    6b  each fragment, their concatenation, the projection    (full verification only)
+    6b  each fragment, its frame, the projection              (full verification only)
     3b  single use
+
+A verdict names the first fault in this order, or with `all_reasons` every one. Nothing can
+be said of a record whose shape does not hold, so step 1 is always alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any, Protocol
 
-from pamctl.encoding import base64url
 from pamctl.encoding.timestamps import instant
 from pamctl.errors import InvalidRequest
 from pamctl.projection import profiles
-from pamctl.projection.materials import Materials, check_materials
+from pamctl.projection.entries import Entries
+from pamctl.projection.materials import Materials, material_faults
 from pamctl.projection.reasons import ENVELOPE_ONLY, FULL, Reason, Refusal, Scope, Verdict
-from pamctl.projection.record import (
-    NONCLAIMS,
-    NOT_ESTABLISHED,
-    parse,
-    signing_bytes,
-    utc_instant,
-)
-from pamctl.projection.trust import TrustPolicy
+from pamctl.projection.record import NONCLAIMS, NOT_ESTABLISHED, ReadRecord, parse
+from pamctl.projection.shape import decoded, utc_instant
+from pamctl.projection.source import SourceProfile
+from pamctl.projection.trust import AdapterPin, TrustPolicy
+
+FindProfile = Callable[[str], SourceProfile | None]
+"""The source profile of a name, or None where it is not known here."""
 
 
 class AcceptedIds(Protocol):
@@ -51,18 +55,25 @@ class Verifier:
         policy: the relying party's.
         at: the verification time, RFC 3339.
         register: where accepted ids are kept; needed when the policy demands single use.
+        find_profile: who opens the source objects of a profile.
 
     Raises InvalidRequest for a time that is no timestamp, and for single use without a
     register.
     """
 
     def __init__(
-        self, policy: TrustPolicy, *, at: str, register: AcceptedIds | None = None
+        self,
+        policy: TrustPolicy,
+        *,
+        at: str,
+        register: AcceptedIds | None = None,
+        find_profile: FindProfile = profiles.find,
     ) -> None:
         if policy.single_use and register is None:
             raise InvalidRequest("single use needs a register of accepted projection ids")
         self._policy = policy
         self._register = register if policy.single_use else None
+        self._find_profile = find_profile
         try:
             self._now = instant(at)
         except ValueError as cause:
@@ -72,50 +83,76 @@ class Verifier:
         self._latest = _shifted(self._now, policy.max_clock_skew_sec)
 
     def verify(
-        self, data: bytes, materials: Materials | None = None, *, name: str | None = None
+        self,
+        data: bytes,
+        materials: Materials | None = None,
+        *,
+        name: str | None = None,
+        all_reasons: bool = False,
     ) -> Verdict:
         """The verdict on the record that `data` spells.
 
         materials: what it commits to, for full verification; None verifies the signed
             envelope alone, and the verdict says so.
         name: what the verdict calls the record; by default its projection id.
+        all_reasons: whether `details` lists every fault under `failures`, each with its
+            reason; the first is the verdict's own.
 
-        The reason of a refusal is the first in the order above. Raises ServiceUnavailable
-        where the register cannot be written.
+        Raises ServiceUnavailable where the register cannot be written.
         """
         scope: Scope = ENVELOPE_ONLY if materials is None else FULL
-        record: dict[str, Any] | None = None
         try:
             record = parse(data)  # 1
-            _check_positions(record["delivered"])  # 6a
-            _check_exclusions(record["exclusions"])  # 7
-            _check_nonclaims(record["nonclaims"])
-            self._check_signature(record)  # 2
-            self._check_profiles(record)  # 3a
-            self._check_freshness(record)
-            if materials is not None:
-                check_materials(record, materials, profiles.find(record["source_profile"]))
-            self._register_use(record)  # 3b
         except Refusal as refusal:
-            return _verdict(name, record, scope, refusal.reason, refusal.details)
-        return _verdict(name, record, scope, None, _facts(record))
+            return _refused(name or "", scope, [refusal], all_reasons)
+        name = name if name is not None else str(record.members["projection_id"])
+        faults = self._faults(record, materials)
+        found = list(faults if all_reasons else islice(faults, 1))
+        if not found:
+            found = list(self._use(record.members))  # 3b
+        if found:
+            return _refused(name, scope, found, all_reasons)
+        return _verdict(name, scope, None, _facts(record))
 
-    def _check_signature(self, record: dict[str, Any]) -> None:
+    def _faults(self, record: ReadRecord, materials: Materials | None) -> Iterator[Refusal]:
+        members = record.members
+        yield from _position_faults(record.entries)  # 6a
+        yield from _exclusion_faults(members["exclusions"])  # 7
+        yield from _nonclaim_faults(members["nonclaims"])
+        yield from self._key_faults(record)  # 2
+        yield from self._profile_faults(members)  # 3a
+        yield from self._freshness_faults(members)
+        if materials is not None:
+            profile = self._find_profile(members["source_profile"])
+            yield from material_faults(record, materials, profile)  # 4, 5, 6b
+
+    def _key_faults(self, record: ReadRecord) -> Iterator[Refusal]:
         """Step 2. Only the policy says which key it is and whether it counts."""
-        adapter, created_at = record["adapter"], record["created_at"]
+        adapter, created_at = record.members["adapter"], record.members["created_at"]
         key_id = adapter["key_id"]
         pin = self._policy.adapter_keys.get(key_id)
         if pin is None:
-            raise Refusal("adapter_key_not_pinned", "no pinned key has this key id", key_id=key_id)
+            yield Refusal("adapter_key_not_pinned", "no pinned key has this key id", key_id=key_id)
+            return
         if pin.adapter_id is not None and pin.adapter_id != adapter["id"]:
-            raise Refusal(
+            yield Refusal(
                 "adapter_mismatch",
                 "the key is pinned to another adapter",
                 adapter_id=adapter["id"],
                 pinned_adapter_id=pin.adapter_id,
             )
+        yield from self._validity_faults(pin, key_id, created_at)
+        signature = decoded(record.members["proof"]["signature_b64u"])
+        if signature is None or not pin.public_key.verify(signature, record.signed):
+            yield Refusal(
+                "signature_invalid",
+                "the signature is not the pinned key's over this record",
+                key_id=key_id,
+            )
+
+    def _validity_faults(self, pin: AdapterPin, key_id: str, created_at: str) -> Iterator[Refusal]:
         if pin.is_revoked(self._now):
-            raise Refusal(
+            yield Refusal(
                 "adapter_key_revoked",
                 "the key is compromised" if pin.status == "compromised" else "the key is revoked",
                 key_id=key_id,
@@ -124,28 +161,21 @@ class Verifier:
             )
         created = utc_instant(created_at)
         if pin.is_early(created):
-            raise Refusal(
+            yield Refusal(
                 "adapter_key_not_yet_valid",
                 "created_at lies before the key's validity",
                 created_at=created_at,
                 valid_from=pin.valid_from,
             )
         if pin.is_late(created):
-            raise Refusal(
+            yield Refusal(
                 "adapter_key_expired",
                 "created_at lies after the key's validity",
                 created_at=created_at,
                 valid_to=pin.valid_to,
             )
-        signature = base64url.decode(record["proof"]["signature_b64u"])
-        if not pin.public_key.verify(signature, signing_bytes(record)):
-            raise Refusal(
-                "signature_invalid",
-                "the signature is not the pinned key's over this record",
-                key_id=key_id,
-            )
 
-    def _check_profiles(self, record: dict[str, Any]) -> None:
+    def _profile_faults(self, record: dict[str, Any]) -> Iterator[Refusal]:
         named: tuple[tuple[Reason, str, str | None], ...] = (
             (
                 "source_profile_mismatch",
@@ -160,11 +190,11 @@ class Verifier:
         )
         for reason, found, expected in named:
             if expected is not None and found != expected:
-                raise Refusal(
+                yield Refusal(
                     reason, f"the policy accepts {expected} only", found=found, expected=expected
                 )
 
-    def _check_freshness(self, record: dict[str, Any]) -> None:
+    def _freshness_faults(self, record: dict[str, Any]) -> Iterator[Refusal]:
         """Step 3: trust_evaluated_at, created_at, now, in this order and close enough.
 
         The adapter's own two times come from one clock, so no skew is granted between
@@ -175,30 +205,35 @@ class Verifier:
         created, evaluated = utc_instant(created_at), utc_instant(evaluated_at)
         times = {"trust_evaluated_at": evaluated_at, "created_at": created_at}
         if evaluated > created:
-            raise Refusal(
+            yield Refusal(
                 "timestamp_order_invalid", "created_at lies before trust_evaluated_at", **times
             )
         if created > self._latest:
-            raise Refusal(
+            yield Refusal(
                 "timestamp_order_invalid", "created_at lies after the verification", **times
             )
         if evaluated < self._oldest_trust:
-            raise Refusal(
+            yield Refusal(
                 "trust_snapshot_stale",
                 f"trust was evaluated over {self._policy.max_trust_age_sec} s ago",
                 **times,
             )
         if created < self._oldest_projection:
-            raise Refusal(
+            yield Refusal(
                 "projection_stale",
                 f"it was created over {self._policy.max_projection_age_sec} s ago",
                 **times,
             )
 
-    def _register_use(self, record: dict[str, Any]) -> None:
+    def _use(self, record: dict[str, Any]) -> Iterator[Refusal]:
         """Step 3, single use: last, so that a record that was refused was not used."""
         if self._register is not None and not self._register.register(record):
-            raise Refusal("projection_replay", "this projection id was accepted before")
+            yield replayed()
+
+
+def replayed() -> Refusal:
+    """The refusal of a projection id that was accepted before."""
+    return Refusal("projection_replay", "this projection id was accepted before")
 
 
 def verify(
@@ -209,36 +244,47 @@ def verify(
     materials: Materials | None = None,
     register: AcceptedIds | None = None,
     name: str | None = None,
+    all_reasons: bool = False,
 ) -> Verdict:
     """The verdict on one record; see Verifier, which is quicker for many."""
-    return Verifier(policy, at=at, register=register).verify(data, materials, name=name)
+    verifier = Verifier(policy, at=at, register=register)
+    return verifier.verify(data, materials, name=name, all_reasons=all_reasons)
 
 
-def _check_positions(delivered: list[dict[str, Any]]) -> None:
-    for index, entry in enumerate(delivered):
-        if entry["position"] != index:
-            raise Refusal(
+def oldest_accepted(policy: TrustPolicy, at: str) -> str:
+    """The instant, RFC 3339, before which no `created_at` passes at the time `at`, whatever
+    that time's clock may still be put back by the skew that the policy grants."""
+    age = policy.max_projection_age_sec + policy.max_clock_skew_sec
+    return (_shifted(instant(at), -age) or "0001-01-01T00:00:00") + "Z"
+
+
+def _position_faults(entries: Entries) -> Iterator[Refusal]:
+    if list(entries.position) == list(range(entries.count)):
+        return
+    for index, position in enumerate(entries.position):
+        if position != index:
+            yield Refusal(
                 "delivered_order_invalid",
-                f"the entry at index {index} says position {entry['position']}",
+                f"the entry at index {index} says position {position}",
                 index=index,
-                position=entry["position"],
+                position=position,
             )
 
 
-def _check_exclusions(exclusions: dict[str, Any]) -> None:
+def _exclusion_faults(exclusions: dict[str, Any]) -> Iterator[Refusal]:
     counted = sum(exclusions["by_reason"].values())
     if exclusions["total"] != counted:
-        raise Refusal(
+        yield Refusal(
             "exclusion_count_mismatch",
             f"the total is {exclusions['total']}, the counters add up to {counted}",
             total=exclusions["total"],
         )
 
 
-def _check_nonclaims(nonclaims: dict[str, Any]) -> None:
+def _nonclaim_faults(nonclaims: dict[str, Any]) -> Iterator[Refusal]:
     for name in NONCLAIMS:
         if nonclaims[name] != NOT_ESTABLISHED:
-            raise Refusal("nonclaim_invalid", f"{name} is not {NOT_ESTABLISHED}", member=name)
+            yield Refusal("nonclaim_invalid", f"{name} is not {NOT_ESTABLISHED}", member=name)
 
 
 def _shifted(key: str, seconds: int) -> str:
@@ -253,29 +299,29 @@ def _shifted(key: str, seconds: int) -> str:
     return f"{moment.isoformat()}{dot}{fraction}"
 
 
-def _facts(record: dict[str, Any]) -> dict[str, Any]:
+def _facts(record: ReadRecord) -> dict[str, Any]:
+    members = record.members
     return {
-        "projection_id": record["projection_id"],
-        "adapter_id": record["adapter"]["id"],
-        "key_id": record["adapter"]["key_id"],
-        "source_profile": record["source_profile"],
-        "created_at": record["created_at"],
-        "trust_evaluated_at": record["selection_context"]["trust_evaluated_at"],
-        "delivered_count": len(record["delivered"]),
-        "excluded_count": record["exclusions"]["total"],
-        "projection_digest": record["projection"]["digest"],
+        "projection_id": members["projection_id"],
+        "adapter_id": members["adapter"]["id"],
+        "key_id": members["adapter"]["key_id"],
+        "source_profile": members["source_profile"],
+        "created_at": members["created_at"],
+        "trust_evaluated_at": members["selection_context"]["trust_evaluated_at"],
+        "delivered_count": record.entries.count,
+        "excluded_count": members["exclusions"]["total"],
+        "projection_digest": members["projection"]["digest"],
     }
 
 
-def _verdict(
-    name: str | None,
-    record: dict[str, Any] | None,
-    scope: Scope,
-    reason: Reason | None,
-    details: dict[str, Any],
-) -> Verdict:
-    if name is None:
-        name = "" if record is None else record["projection_id"]
+def _refused(name: str, scope: Scope, found: list[Refusal], all_reasons: bool) -> Verdict:
+    details = dict(found[0].details)
+    if all_reasons:
+        details["failures"] = [{"reason": fault.reason, **fault.details} for fault in found]
+    return _verdict(name, scope, found[0].reason, details)
+
+
+def _verdict(name: str, scope: Scope, reason: Reason | None, details: dict[str, Any]) -> Verdict:
     return {
         "record": name,
         "valid": reason is None,

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from pamctl.errors import InvalidRequest
+from pamctl.projection.choice import Limits
 from pamctl.projection.policy import merge_policy, parse_policy
-from pamctl.projection.produce import Limits
 
 
 def test_an_empty_policy_is_the_default_query() -> None:
@@ -41,15 +41,15 @@ def test_the_request_can_be_what_is_searched_for() -> None:
     ("data", "pointer"),
     [
         (b"[]", ""),
-        (b'{"filter": {}}', ""),
+        (b'{"filter": {}}', "/filter"),
         (b'{"filters": []}', "/filters"),
-        (b'{"filters": {"object_id": "mem:x"}}', "/filters"),
-        (b'{"filters": {"as_of": 1}}', "/filters"),
-        (b'{"filters": {"limit": 1}}', "/filters"),
+        (b'{"filters": {"object_id": "mem:x"}}', "/filters/object_id"),
+        (b'{"filters": {"as_of": 1}}', "/filters/as_of"),
+        (b'{"filters": {"limit": 1}}', "/filters/limit"),
         (b'{"text": null}', "/text"),
         (b'{"text": 1}', "/text"),
         (b'{"order_by": "sequence"}', "/order_by"),
-        (b'{"limits": {"tokens": 1}}', "/limits"),
+        (b'{"limits": {"tokens": 1}}', "/tokenizer"),
         (b'{"limits": {"objects": -1}}', "/limits/objects"),
         (b'{"limits": {"objects": 1.0}}', "/limits/objects"),
         (b'{"limits": {"bytes": true}}', "/limits/bytes"),

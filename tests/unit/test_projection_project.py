@@ -95,7 +95,7 @@ def test_the_trust_snapshot_is_the_keyring_and_the_head(store: Any, keyring: Key
     remember(store, "Tea is at four.")
     keyring.trust(KEY.public, "author", now=NOW)
     keyring.trust(OTHER_KEY.public, "author", now=NOW)
-    keyring.revoke(OTHER_KEY.public.key_id, now=NOW)
+    keyring.revoke(OTHER_KEY.public.key_id, now=NOW, compromised=True)
     head = store.head(SCOPE)
     assert cbor2.loads(projected(store).trust_snapshot) == {
         1: b"",

@@ -79,3 +79,26 @@ def test_a_register_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(ServiceUnavailable):
         Register(tmp_path / "file" / "accepted").register(RECORD)
+
+
+def test_what_is_no_entry_is_not_pruned(tmp_path: Path) -> None:
+    folder = tmp_path / "accepted"
+    accepted = Register(folder)
+    assert accepted.register(changed(RECORD, "/created_at", "2026-08-03T09:00:01Z"))
+    late = {**RECORD, "projection_id": "urn:x:late", "created_at": "2026-08-03T11:00:02+02:00"}
+    assert accepted.register(late)
+    (folder / "notes.txt").write_text("2020-01-01T00:00:00Z")
+    (folder / "broken.json").write_text('{"created_at": "2020-01-01T00:00:00Z"')
+    (folder / "other.json").write_text('{"created_at": "yesterday"}')
+    (folder / "list.json").write_text("[]")
+    (tmp_path / "old.json").write_text('{"created_at": "2020-01-01T00:00:00Z"}')
+    (folder / "link.json").symlink_to(tmp_path / "old.json")
+    assert accepted.prune("2026-08-03T09:00:02Z") == (1, 5)
+    assert (tmp_path / "old.json").exists()
+    assert not accepted.register(late)
+    assert accepted.prune("2026-08-03T09:00:02.1Z") == (1, 4)
+    assert accepted.register(late)
+
+
+def test_a_register_that_is_not_there_is_empty(tmp_path: Path) -> None:
+    assert Register(tmp_path / "nowhere").prune("2026-08-03T09:00:02Z") == (0, 0)

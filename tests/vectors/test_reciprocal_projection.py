@@ -8,14 +8,19 @@ from typing import Any
 
 import pytest
 
+from pamctl.crypto.keys import PublicKey
 from pamctl.encoding import base64url
 from pamctl.encoding.canonical import canonical
 from pamctl.encoding.digests import sha256_digest
+from pamctl.projection.candidates import Candidates
+from pamctl.projection.choice import Candidate, Limits
 from pamctl.projection.materials import Materials
+from pamctl.projection.produce import Adapter, produce
 from pamctl.projection.profiles import apertomemory
 from pamctl.projection.reasons import FULL
 from pamctl.projection.record import signing_bytes
 from pamctl.projection.register import Register
+from pamctl.projection.source import OpenedSource, SourceRefused
 from pamctl.projection.trust import parse_trust_policy
 from pamctl.projection.verify import verify
 from tests.projections import KEY
@@ -292,3 +297,64 @@ def test_frames_are_reproduced() -> None:
     fragment = base64url.decode(edge["fragment_b64u"])
     body = fragment.split(b"]\n", 1)[1].removesuffix(b"\n[/ApertoMemory]\n").decode()
     assert apertomemory.context_fragment(edge["native_source_result"], body) == fragment
+
+
+class TheirKey:
+    """Signs what they signed, and nothing else: their private key is not published, and
+    Ed25519 has one signature for the same bytes under the same key."""
+
+    def __init__(self, scene: Scene) -> None:
+        assert scene.pin is not None
+        self._public = PublicKey.from_spki_b64u(scene.pin["public_key_spki_b64u"])
+        self._signature = base64url.decode(scene.record["proof"]["signature_b64u"])
+
+    def sign(self, data: bytes) -> bytes:
+        assert self._public.verify(self._signature, data), "these are not the bytes they signed"
+        return self._signature
+
+
+def test_a_record_produced_from_their_inputs_is_theirs_byte_for_byte() -> None:
+    scene = Scene()
+    theirs, materials = scene.record, scene.materials
+    assert materials.native_results is not None
+    items = [
+        Candidate(f"delivered {position}", source, OpenedSource(native, fragment))
+        for position, (source, native, fragment) in enumerate(
+            zip(materials.sources, materials.native_results, materials.fragments, strict=True)
+        )
+        if source is not None and native is not None and fragment is not None
+    ]
+    found = [item.name for item in items]
+    excluded = theirs["exclusions"]["by_reason"]
+    for reason in ("authentication_failed", "schema_invalid"):
+        for number in range(excluded[reason]):
+            refused = SourceRefused(reason, "as they found")
+            items.append(Candidate(f"{reason} {number}", b"", refused))
+    for reason in ("policy_filtered", "context_limit"):
+        for number in range(excluded[reason]):
+            items.append(replace(items[0], name=f"{reason} {number}"))
+            found += [items[-1].name] if reason == "context_limit" else []
+    context = theirs["selection_context"]
+    assert materials.request is not None
+    assert materials.policy is not None
+    assert materials.trust_snapshot is not None
+    projection = produce(
+        Candidates(
+            source_profile=theirs["source_profile"],
+            context_frame_profile=context["context_frame_profile"],
+            trust_snapshot=materials.trust_snapshot,
+            trust_evaluated_at=context["trust_evaluated_at"],
+            items=items,
+        ),
+        request=materials.request,
+        policy=materials.policy,
+        select=lambda: found,
+        limits=Limits(objects=len(theirs["delivered"])),
+        adapter=Adapter(theirs["adapter"]["id"], theirs["adapter"]["key_id"], TheirKey(scene)),  # type: ignore[arg-type]
+        clock=lambda: 0,
+        entropy=bytes,
+        projection_id=theirs["projection_id"],
+        created_at=theirs["created_at"],
+    )
+    assert projection.record_text == canonical(theirs) + b"\n"
+    assert projection.text == materials.projection

@@ -1,0 +1,231 @@
+"""What projections cost, against the cryptography that they cannot do without.
+
+    python -m benchmarks.projection [ROUNDS]
+
+- Envelope verification of many records, canonical and not, a record, against a bare loop of
+  Ed25519 verifications by `cryptography` over the same bytes.
+- Full verification of a projection of 1 MB, of 100 and of 1,000 entries, from material in
+  memory, against bare SHA-256 of everything that MPR §8 has a verifier hash (request, policy,
+  trust snapshot, each source object, each fragment, the projection) and one Ed25519
+  verification. Once with the native results that the relying party found itself, and once with
+  sources that the verifier opens itself by pamctl's own source profile, which is no hashing.
+- Making a record over 1,000 delivered versions of a store, selection, framing and signature
+  included, against reading their files and hashing them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pamctl
+from benchmarks.measure import HEADER, Comparison, in_turn
+from pamctl.encoding import base64url
+from pamctl.projection import Materials, Verifier, project, store_policy
+from pamctl.projection.produce import Projection
+from pamctl.projection.record import NativeResult, signing_bytes
+from pamctl.store.keyring import Keyring
+
+SCOPE = "workspace:default"
+ACTOR = {"actor_id": "actor:local:bench", "actor_kind": "human"}
+KEY = "bench"
+RECORDS = 500
+TEXT = "Tea is at four, milk first, and nobody minds the rain. "
+
+
+def store_of(folder: Path, memories: int, content_bytes: int) -> Any:
+    """A store with that many memories, each in a file of its own, and a key."""
+    store = pamctl.init_store(folder / ".pam")
+    Keyring(store.layout.keys).generate(KEY, seed=bytes(range(32)), now="2026-01-01T00:00:00Z")
+    text = (TEXT * (content_bytes // len(TEXT) + 1))[:content_bytes]
+    for number in range(memories):
+        store.create(
+            scope_id=SCOPE,
+            object_type="claim",
+            canonical_content=f"{number:06} {text}",
+            actor=ACTOR,
+            provenance={"activity": "observed", "source_ref": "urn:bench"},
+            validation_state="corroborated",
+        )
+    return store
+
+
+def made(store: Any) -> Projection:
+    return project(
+        store, scope_id=SCOPE, actor=ACTOR, request=b"when is tea?", policy=b"{}", key=KEY
+    )
+
+
+def bare_key(store: Any) -> Any:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    raw = Keyring(store.layout.keys).private(KEY).public.raw
+    return Ed25519PublicKey.from_public_bytes(raw)
+
+
+def envelopes(store: Any, entries: int, rounds: int) -> list[Comparison]:
+    """Records of that many entries each, as an agent makes them turn after turn."""
+    records = [made(store) for _ in range(RECORDS)]
+    verifier = verifier_for(store, records[-1])
+    key = bare_key(store)
+    signed = [
+        (base64url.decode(one.record["proof"]["signature_b64u"]), signing_bytes(one.record))
+        for one in records
+    ]
+
+    def bare() -> None:
+        for signature, data in signed:
+            key.verify(signature, data)
+
+    found = []
+    spellings = {
+        "canonical": [one.record_text for one in records],
+        "indented": [spread(one.record) for one in records],
+    }
+    for spelling, texts in spellings.items():
+
+        def ours(texts: list[bytes] = texts) -> None:
+            for text in texts:
+                assert verifier.verify(text)["valid"]
+
+        ours_sec, bare_sec = in_turn(ours, bare, rounds)
+        found.append(
+            Comparison(
+                f"envelope of {entries} entries, {spelling} / bare Ed25519 verification",
+                ours_sec / RECORDS,
+                bare_sec / RECORDS,
+                "<= 1.4" if spelling == "canonical" else "",
+            )
+        )
+    return found
+
+
+def spread(record: dict[str, Any]) -> bytes:
+    import json
+
+    return json.dumps(record, indent=1).encode()
+
+
+def verifier_for(store: Any, projection: Projection) -> Verifier:
+    policy = store_policy(Keyring(store.layout.keys), store.config)
+    return Verifier(
+        replace(policy, max_projection_age_sec=86400, max_trust_age_sec=86400),
+        at=projection.record["created_at"],
+    )
+
+
+def full(folder: Path, entries: int, rounds: int) -> list[Comparison]:
+    """A projection of one megabyte in that many entries."""
+    store = store_of(folder, entries, 1_000_000 // entries - 300)
+    projection = made(store)
+    assert len(projection.record["delivered"]) == entries
+    assert 900_000 < len(projection.text) < 1_100_000
+    opened = materials(projection, None)
+    given = materials(projection, native_results(projection))
+    verifier, key = verifier_for(store, projection), bare_key(store)
+    text = projection.record_text
+    signature = base64url.decode(projection.record["proof"]["signature_b64u"])
+    signed = signing_bytes(projection.record)
+
+    def bare() -> None:
+        for piece in (projection.request, projection.policy, projection.trust_snapshot):
+            sha256(piece).digest()
+        for piece in projection.sources:
+            sha256(piece).digest()
+        for piece in projection.fragments:
+            sha256(piece).digest()
+        sha256(projection.text).digest()
+        key.verify(signature, signed)
+
+    found = []
+    for what, material, target in (
+        ("native results given", given, "<= 1.5"),
+        ("sources opened by the pam profile", opened, ""),
+    ):
+
+        def ours(material: Materials = material) -> None:
+            verdict = verifier.verify(text, material)
+            assert verdict["valid"], verdict
+
+        ours_sec, bare_sec = in_turn(ours, bare, rounds)
+        name = f"full, 1 MB in {entries} entries, {what} / bare hashing and verification"
+        found.append(Comparison(name, ours_sec, bare_sec, target))
+    return found
+
+
+def materials(projection: Projection, results: list[NativeResult | None] | None) -> Materials:
+    return Materials(
+        request=projection.request,
+        policy=projection.policy,
+        trust_snapshot=projection.trust_snapshot,
+        projection=projection.text,
+        sources=projection.sources,
+        fragments=projection.fragments,
+        native_results=results,
+    )
+
+
+def native_results(projection: Projection) -> list[NativeResult | None]:
+    names = NativeResult.__annotations__
+    return [
+        {name: {**entry, **entry["object"]}[name] for name in names}  # type: ignore[misc]
+        for entry in projection.record["delivered"]
+    ]
+
+
+def producing(folder: Path, memories: int, rounds: int) -> Comparison:
+    """From a warm store: the selection by index, every version opened, framed and hashed."""
+    store = store_of(folder, memories, 400)
+    projection = made(store)
+    assert len(projection.record["delivered"]) == memories
+    files = version_files(folder, {sha256(source).hexdigest() for source in projection.sources})
+    ours_sec, bare_sec = in_turn(lambda: made(store), read_and_hash(files), rounds)
+    name = f"a record over {memories} versions / reading and hashing them"
+    return Comparison(name, ours_sec, bare_sec, "<= 1.5")
+
+
+def version_files(folder: Path, addresses: set[str]) -> list[str]:
+    found = [
+        str(path)
+        for path in folder.rglob("*")
+        if path.is_file() and sha256(path.read_bytes()).hexdigest() in addresses
+    ]
+    assert len(found) == len(addresses), "a version is in no file of its own"
+    return found
+
+
+def read_and_hash(files: list[str]) -> Callable[[], None]:
+    def read() -> None:
+        for name in files:
+            descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                sha256(os.read(descriptor, 1 << 20)).hexdigest()
+            finally:
+                os.close(descriptor)
+
+    return read
+
+
+def main() -> None:
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 15
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as scratch:
+        folder = Path(scratch)
+        print(HEADER)
+        for comparison in (
+            *envelopes(store_of(folder / "three", 3, 200), 3, rounds),
+            *envelopes(store_of(folder / "ten", 10, 200), 10, rounds),
+            *full(folder / "hundred", 100, rounds),
+            *full(folder / "thousand", 1000, rounds),
+            producing(folder / "producing", 1000, rounds),
+        ):
+            print(comparison.row(), flush=True)
+
+
+if __name__ == "__main__":
+    main()

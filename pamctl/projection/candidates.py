@@ -1,0 +1,89 @@
+"""Step 1 of MPR §7: every candidate opened by its source profile, under a trust snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from pamctl.errors import InternalError
+from pamctl.projection.choice import Candidate, Facts
+from pamctl.projection.profiles import pam, pam_trust
+from pamctl.projection.profiles.pam_trust import KnownKeys
+from pamctl.projection.source import OpenedSource, SourceProfile, SourceRefused
+from pamctl.service.selection import readable_versions
+
+if TYPE_CHECKING:
+    from pamctl.service.store import Store
+    from pamctl.store.keyring import Keyring
+
+
+def no_facts(candidate: Candidate) -> Mapping[str, Any]:
+    """The facts of a memory format whose objects say nothing of themselves."""
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Every object that the selection may choose from, opened by its source profile.
+
+    source_profile, context_frame_profile: the names that the record carries.
+    trust_snapshot: the trust state that the objects were opened under.
+    trust_evaluated_at: when, RFC 3339 in UTC.
+    facts: reads what an object says of itself, where a policy asks for it.
+    """
+
+    source_profile: str
+    context_frame_profile: str
+    trust_snapshot: bytes
+    trust_evaluated_at: str
+    items: Sequence[Candidate]
+    facts: Facts = no_facts
+
+
+def open_candidates(
+    store: Store, keyring: Keyring, *, scope_id: str, actor: Mapping[str, Any]
+) -> tuple[Candidates, int]:
+    """All Memory Objects of a scope that the actor may be shown and whose content can be
+    read, in their versions current now; and the ledger sequence that they were read at."""
+    head = store.head(scope_id)
+    evaluated_at = store.sources.now()
+    known = KnownKeys(keyring)
+    snapshot = pam_trust.trust_snapshot(
+        known.owner_key_id, known.accepted_key_ids, head["head"], head["sequence"]
+    )
+    profile = pam.PamProfile(known)
+    sources = readable_versions(store, scope_id=scope_id, actor=actor, as_of=head["sequence"])
+    candidates = Candidates(
+        source_profile=profile.source_profile,
+        context_frame_profile=profile.context_frame_profile,
+        trust_snapshot=snapshot,
+        trust_evaluated_at=evaluated_at,
+        items=[
+            Candidate(version_id, source, open_source(profile, source, snapshot), object_id)
+            for object_id, version_id, source in sources
+        ],
+        facts=_envelope,
+    )
+    return candidates, head["sequence"]
+
+
+def open_source(
+    profile: SourceProfile, source: bytes, trust_snapshot: bytes
+) -> OpenedSource | SourceRefused:
+    """What a source profile makes of an object. Raises InternalError where it makes nothing
+    of it: then it cannot be projected here."""
+    try:
+        opened = profile.open(source, trust_snapshot)
+    except SourceRefused as refused:
+        return refused
+    if opened is None:
+        raise InternalError(f"{profile.source_profile} opened nothing, and gave no reason")
+    return opened
+
+
+def _envelope(candidate: Candidate) -> Mapping[str, Any]:
+    envelope: dict[str, Any] = orjson.loads(candidate.source)["envelope"]
+    return envelope
