@@ -1,0 +1,96 @@
+"""Vectors in a bundle: derived, so they come only when they are asked for. PAMSPEC §7.8."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from itertools import groupby, islice
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+
+from pamctl.encoding.base64url import decode, encode
+from pamctl.encoding.canonical import canonical, canonical_plain
+from pamctl.errors import InvalidObject
+from pamctl.model.documents import is_valid
+from pamctl.service.departure import Departure
+from pamctl.service.open_scope import OpenScope
+from pamctl.store.embeddings import (
+    FLOAT_BYTES,
+    EmbeddingFiles,
+    NewEmbedding,
+    lock,
+    stored_spaces,
+)
+
+_TOGETHER = 1000
+
+
+class Embedding(NamedTuple):
+    """A vector as a bundle has it, in 32-bit floats, little-endian."""
+
+    space_id: str
+    object_id: str
+    version_id: str
+    vector: bytes
+
+
+def departing(departure: Departure) -> Iterator[bytes]:
+    """The vectors of what goes with its content, by Embedding Space and object: canonical
+    JSON, as `schemas/bundle-embedding.schema.json` has it."""
+    scope = departure.scope
+    held_back = set(departure.held_back)
+    for space_id, space in sorted(stored_spaces(scope.layout), key=lambda one: one[0]):
+        rows = space.rows()
+        for object_id in sorted(rows):
+            version = scope.index.version(rows[object_id].version_id)
+            if version is None or version.erased or object_id in departure.withdrawn:
+                continue
+            if held_back & {version.object_id, version.version_id}:
+                continue
+            if departure.selects is not None and not departure.selects(object_id):
+                continue
+            for _, vector in space.vectors([rows[object_id]]):
+                yield canonical_plain(
+                    {
+                        "embedding_space_id": space_id,
+                        "object_id": object_id,
+                        "version_id": version.version_id,
+                        "vector": encode(struct.pack(f"<{len(vector)}f", *vector)),
+                    }
+                )
+
+
+def as_embedding(data: bytes) -> Embedding | None:
+    """What a line of a bundle holds; None where it is no embedding."""
+    try:
+        value = orjson.loads(data)
+        if canonical(value) != data or not is_valid("bundle-embedding", value):
+            return None
+        vector = decode(value["vector"])
+    except (orjson.JSONDecodeError, InvalidObject, ValueError):
+        return None
+    if not vector or len(vector) % FLOAT_BYTES:
+        return None
+    return Embedding(value["embedding_space_id"], value["object_id"], value["version_id"], vector)
+
+
+def arrive(scope: OpenScope, staged: Path) -> None:
+    """Put vectors that came in with a scope beside it. They are derived: whoever dies in
+    between leaves some of them out."""
+    if not staged.exists():
+        return
+    with staged.open("rb") as file, lock(scope.layout):
+        found = (as_embedding(line.rstrip(b"\n")) for line in file)
+        embeddings = (one for one in found if one is not None and _shows(scope, one))
+        for space_id, of_space in groupby(embeddings, key=lambda one: one.space_id):
+            while some := list(islice(of_space, _TOGETHER)):
+                dimensions = len(some[0].vector) // FLOAT_BYTES
+                files = EmbeddingFiles(scope.layout, space_id, dimensions)
+                files.put([NewEmbedding(one.object_id, one.version_id, one.vector) for one in some])
+
+
+def _shows(scope: OpenScope, embedding: Embedding) -> bool:
+    current = scope.index.current(embedding.object_id)
+    return current is not None and current.availability_state == "available"

@@ -1,0 +1,90 @@
+"""`pamctl verify-export`, as the installed program: no store, and nothing believed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Program
+
+
+@pytest.fixture
+def head(in_store: Program, remember: Callable[..., Any]) -> str:
+    """A bundle `a.jsonl`, and the head of its ledger."""
+    remember("tea")
+    answer = in_store("export", "--output", "a.jsonl").json
+    (in_store.folder / ".pam").rename(in_store.folder / "away")
+    return str(answer["scopes"][0]["head"])
+
+
+def test_a_bundle_is_valid_without_a_store(in_store: Program, head: str) -> None:
+    verdict = in_store("verify-export", "a.jsonl").json
+    assert (verdict["valid"], verdict["kind"], verdict["withheld"]) == (True, "scopes", False)
+    (scope,) = verdict["scopes"]
+    assert (scope["head"], scope["tail"]) == (head, "unpinned")
+    assert verdict["counts"] == {"ledger-tail-unpinned": 1}
+    data = (in_store.folder / "a.jsonl").read_bytes()
+    assert in_store("verify-export", "-", stdin=data).json["valid"]
+
+
+@pytest.mark.parametrize("form", ["{}", "sha256:{}", "workspace:default={}"])
+def test_a_head_pins_the_tail(in_store: Program, head: str, form: str) -> None:
+    done = in_store("verify-export", "a.jsonl", "--expect-head", form.format(head))
+    assert done.json["scopes"][0]["tail"] == "pinned"
+    assert done.json["findings"] == []
+
+
+def test_another_head_is_refused(in_store: Program, head: str) -> None:
+    done = in_store("verify-export", "a.jsonl", "--expect-head", "0" * 64)
+    assert done.status == 11
+    assert b"ledger-tail-cut" in done.stdout
+    absent = in_store("verify-export", "a.jsonl", "--expect-head", f"project:x={head}")
+    assert absent.status == 11
+    assert b"bundle-scope-absent" in absent.stdout
+    wrong = in_store("verify-export", "a.jsonl", "--expect-head", "zero")
+    assert (wrong.status, wrong.error["code"]) == (2, "invalid_request")
+
+
+def test_a_head_of_an_earlier_moment_is_met_on_the_way(in_store: Program, head: str) -> None:
+    (in_store.folder / "away").rename(in_store.folder / ".pam")
+    in_store("create", "--type", "claim", "--content", "1")
+    in_store("export", "-o", "b.jsonl")
+    done = in_store("verify-export", "b.jsonl", "--expect-head", head)
+    assert done.json["valid"]
+    assert done.json["scopes"][0]["tail"] == "unpinned"
+
+
+def test_a_selection_says_what_a_head_does_not_prove(in_store: Program, head: str) -> None:
+    (in_store.folder / "away").rename(in_store.folder / ".pam")
+    name = in_store("query", "--any-state").json["items"][0]["object_id"]
+    in_store("export", "--object", name, "-o", "b.jsonl")
+    done = in_store("verify-export", "b.jsonl", "--expect-head", head)
+    assert done.json["valid"]
+    assert done.json["scopes"][0]["tail"] == "unpinned"
+    other = in_store("verify-export", "b.jsonl", "--expect-head", "0" * 64)
+    assert other.status == 11
+    assert b"ledger-forked" in other.stdout
+
+
+def test_the_verdict_names_what_was_done(in_store: Program, head: str) -> None:
+    data = (in_store.folder / "a.jsonl").read_bytes()
+    (in_store.folder / "a.jsonl").write_bytes(data.replace(b'"tea"', b'"tee"'))
+    done = in_store("verify-export", "a.jsonl")
+    assert done.status == 11
+    assert done.stderr == b""
+    for finding in (b"version-altered", b"bundle-digest-wrong"):
+        assert finding in done.stdout
+    shown = in_store("verify-export", "a.jsonl", "--format", "table")
+    assert shown.status == 11
+    assert b"the bundle is NOT valid" in shown.stdout
+    one_a_line = in_store("verify-export", "a.jsonl", "--format", "jsonl")
+    assert one_a_line.stdout.count(b"\n") == 3
+
+
+def test_what_cannot_be_read_is_no_verdict(in_store: Program) -> None:
+    missing = in_store("verify-export", "none.jsonl")
+    assert (missing.status, missing.error["code"]) == (2, "invalid_request")
+    nothing = in_store("verify-export", "-")
+    assert nothing.status == 11
