@@ -14,18 +14,21 @@ class Pin(NamedTuple):
     head: 64 hexadecimal digits, None where only the length is known.
     entries: how many entries the ledger had, None where only the head is known.
     source: who says so, in a few words.
+    root: root of the Merkle tree over its lines, 64 hexadecimal digits, where a checkpoint is
+        what is known: it proves a ledger of which some lines are only digests.
     """
 
     head: str | None
     entries: int | None
     source: str
+    root: str | None = None
 
 
 class PinWatch:
     """Sees the heads of a ledger go by, and says which pins they meet."""
 
     def __init__(self, pins: tuple[Pin, ...]) -> None:
-        self._pins = pins
+        self.pins = pins
         self._at: dict[int, str] = {}
         self._counts = {pin.entries for pin in pins if pin.head is not None}
         self._heads = {pin.head for pin in pins if pin.entries is None}
@@ -42,7 +45,7 @@ class PinWatch:
         """Report every pin that does not hold, of a ledger of `entries` entries. True when
         one that holds is of its very end."""
         pinned, broken, last = False, False, 0
-        for pin in self._pins:
+        for pin in self.pins:
             fault = self._fault(pin, entries)
             if fault is not None:
                 findings.add(fault[0], fault[1], scope_id=scope_id, path=path)

@@ -6,7 +6,6 @@ import fcntl
 import hashlib
 import json
 import os
-import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,13 +13,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from pamctl.encoding.canonical import canonical
-from pamctl.errors import InvalidObject
-from pamctl.limits import DEPTH_MAX, DOCUMENT_BYTES_MAX
+from pamctl.limits import DOCUMENT_BYTES_MAX
 
 _CHUNK_BYTES = 1 << 20
-# What may be a number that is no short integer; also, at times, part of a text.
-_NUMBER = re.compile(rb'(?:":|[\[,])-?(?:[0-9]+[.eE]|[0-9]{16})')
 
 
 class Line(NamedTuple):
@@ -133,22 +128,6 @@ def parsed(data: bytes) -> Any:
     except orjson.JSONDecodeError:
         return None
     return value if isinstance(value, dict) else None
-
-
-def is_canonical(value: Any, data: bytes) -> bool:
-    """Whether `data` is the canonical spelling of `value`, which was read from it.
-
-    orjson spells all values canonically but for some numbers and for members whose names lie
-    beyond the Basic Multilingual Plane, and knows no bound of depth. Bytes that show none of
-    these are judged by it alone, which takes a tenth of the time.
-    """
-    suspicious = b"\xf0" in data or _NUMBER.search(data) is not None
-    if not suspicious and data.count(b"{") + data.count(b"[") <= DEPTH_MAX:
-        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS) == data
-    try:
-        return canonical(value) == data
-    except InvalidObject:
-        return False
 
 
 def repeats_member(data: bytes) -> bool:

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from pamctl.audit import check, facts
 from pamctl.audit.facts import ADDRESS, Facts, gathered
 from pamctl.audit.findings import Findings
-from pamctl.audit.reading import is_canonical, lines, open_plain, parsed
+from pamctl.audit.reading import lines, open_plain, parsed
 from pamctl.audit.transitions import illegal_step
-from pamctl.encoding.canonical import canonical
+from pamctl.encoding.canonical import canonical, is_canonical
 from pamctl.limits import DOCUMENT_BYTES_MAX
 from pamctl.model.vocabulary import DIMENSIONS, STATES
 from pamctl.rules.transitions import ALLOWED, CONDITIONS, FORBIDDEN_WITHOUT_OVERRIDE, OVERRIDE
@@ -108,7 +108,7 @@ def test_the_checker_and_the_rules_allow_the_same_steps() -> None:
 
 def test_facts_about_one_thing_meet_whoever_wrote_them(tmp_path: Path) -> None:
     for reader in ("one", "two"):
-        with Facts(tmp_path, reader, 7) as written:
+        with Facts(tmp_path, 7) as written:
             for number in range(50):
                 written.put(ADDRESS, "scope", f"key {number}", reader, number)
     met = {}

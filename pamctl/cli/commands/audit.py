@@ -1,0 +1,342 @@
+"""`pamctl audit`: a verdict on an export or a store, and a report of it. `docs/audit.md`."""
+
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pamctl.cli import input as given
+from pamctl.cli import options
+from pamctl.cli.auditing import TRUST, WITNESS, judged, opened_bundle, trust_of
+from pamctl.cli.invocation import Invocation
+from pamctl.cli.paths import as_path, path_text
+from pamctl.cli.results import place_for, write_file
+from pamctl.cli.terminal import output, presentation
+from pamctl.cli.verbs import application, verb
+from pamctl.errors import (
+    EXIT_CHECK_FAILED,
+    InvalidRequest,
+    ScopeNotFound,
+    ServiceUnavailable,
+    StoreNotFound,
+)
+from pamctl.limits import CHECKPOINT_BYTES_MAX, PROJECTION_RECORD_BYTES_MAX
+
+if TYPE_CHECKING:
+    from pamctl.audit.inventory import Inventory
+    from pamctl.audit.pinned_ledger import Ledger
+    from pamctl.audit.report import Audit
+
+    Signed = Callable[[Callable[[], Iterable[Ledger]]], list[Mapping[str, Any]]]
+
+app = application()
+
+_RECORDS_MAX = 10_000
+
+
+@verb(
+    app,
+    (options.STORE, *options.PRINTING),
+    example="""pamctl audit memory.jsonl --html report.html
+pamctl audit memory.jsonl --checkpoint today.checkpoint --trust owner.pem --html report.html
+pamctl audit --store .pam --projections answers --html report.html""",
+    errors=(ScopeNotFound, StoreNotFound, ServiceUnavailable),
+    verdict=True,
+)
+def audit(
+    call: Invocation,
+    bundle: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="FILE",
+            help="An export to audit; - is standard input; default: the store.",
+            show_default=False,
+        ),
+    ] = None,
+    html: Annotated[
+        str | None,
+        typer.Option("--html", metavar="FILE", help="Write the report there, one page of HTML."),
+    ] = None,
+    checkpoint: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--checkpoint",
+            metavar="FILE",
+            help="A signed head to hold the ledgers against; may be repeated.",
+        ),
+    ] = None,
+    trust: TRUST = None,
+    witness: WITNESS = None,
+    projections: Annotated[
+        str | None,
+        typer.Option(
+            "--projections", metavar="DIR", help="Verify all projection records in there too."
+        ),
+    ] = None,
+    projection_trust: Annotated[
+        str | None,
+        typer.Option(
+            "--projection-trust",
+            metavar="FILE",
+            help="The policy for those, as in verify-projection --trust; without it no key is"
+            " believed.",
+        ),
+    ] = None,
+) -> None:
+    """Say what an export or a store holds, and whether it is sound.
+
+    Everything is checked, nothing is changed, and no store is needed for an export. The report
+    is one page that needs no network: what there is, a timeline, who did what, under which
+    policies, what was withdrawn, and each finding with its remedy.
+    """
+    from pamctl.audit.report import render
+
+    if bundle is not None and call.flags.get("store") is not None:
+        raise InvalidRequest("an export and --store are both given", hint="give one of them")
+    place = None if html is None else place_for(html, replaces=True)
+    signed = _signed(checkpoint, trust, witness)
+    found = _of_store(call, signed) if bundle is None else _of_bundle(bundle, signed)
+    found = found._replace(projections=_projections(projections, projection_trust))
+    found = _pinned(found)
+    answer = _answer(found)
+    if place is not None:
+        page = render(found)
+        if place.plain:
+            output.write(page)
+        else:
+            write_file(place, page)
+            answer["html"] = str(html)
+    if place is None or not place.plain:
+        _show(call, answer)
+    if not _is_good(found):
+        raise typer.Exit(EXIT_CHECK_FAILED)
+
+
+def _of_store(call: Invocation, signed: "Signed") -> "Audit":
+    from pamctl.audit.holdings import holdings_of_store
+    from pamctl.audit.ledger_sources import store_ledgers
+    from pamctl.audit.report import Audit
+    from pamctl.cli.commands.fsck import checked
+
+    root = call.store_path
+    answer = checked(root)
+    holdings = holdings_of_store(root)
+    return Audit(
+        name=path_text(root),
+        kind="store",
+        clean=answer["clean"],
+        findings=answer["findings"],
+        counts=answer["counts"],
+        heads=answer["scopes"],
+        holdings=sorted(holdings, key=lambda scope: scope.scope_id),
+        checkpoints=signed(lambda: store_ledgers(root)),
+    )
+
+
+def _of_bundle(name: str, signed: "Signed") -> "Audit":
+    from pamctl.audit.bundle import verify_bundle
+    from pamctl.audit.holdings import holdings_of_bundle
+    from pamctl.audit.ledger_sources import bundle_ledgers
+    from pamctl.audit.report import Audit
+
+    with (
+        opened_bundle(name) as opener,
+        tempfile.TemporaryDirectory(prefix="pamctl-audit-") as scratch,
+    ):
+        answer = verify_bundle(opener, Path(scratch), name=name)
+        holdings = holdings_of_bundle(opener)
+        checkpoints = signed(lambda: bundle_ledgers(opener)) if _has_header(answer) else []
+    facts = {"Digest of the file's lines": str(answer["digest"] or "it has none")}
+    if answer["withheld"] is not None:
+        facts["Withheld"] = "something was" if answer["withheld"] else "nothing"
+    if answer["kind"] == "selection":
+        facts["Selection"] = "it shows some lines, and the digests of the others"
+    return Audit(
+        name=name,
+        kind="export",
+        clean=answer["valid"],
+        findings=answer["findings"],
+        counts=answer["counts"],
+        heads=answer["scopes"],
+        holdings=holdings,
+        checkpoints=checkpoints,
+        facts=facts,
+    )
+
+
+def _has_header(answer: Mapping[str, Any]) -> bool:
+    return answer["kind"] is not None
+
+
+def _signed(
+    names: list[str] | None, trust: list[str] | None, witness: list[str] | None
+) -> "Signed":
+    """What gives the verdict on each checkpoint, held against ledgers that it is handed. All
+    files are read at once, so that one that cannot be is refused before the work."""
+    if not names and (trust or witness):
+        raise InvalidRequest("--trust and --witness are about a --checkpoint", hint="name one")
+    believed = trust_of(trust, witness)
+    files = [
+        (name, given.read_bytes(name, "--checkpoint", CHECKPOINT_BYTES_MAX)) for name in names or ()
+    ]
+
+    def verdicts(ledgers: "Callable[[], Iterable[Ledger]]") -> list[Mapping[str, Any]]:
+        return [dict(judged(data, name, believed, ledgers(), None)) for name, data in files]
+
+    return verdicts
+
+
+def _pinned(found: "Audit") -> "Audit":
+    """The audit with the ends that a checkpoint pins, and without the notices that nothing
+    does."""
+    pinned = {
+        (verdict["size"], verdict["head"])
+        for verdict in found.checkpoints
+        if verdict["valid"] and verdict["facts"].get("tail") == "pinned"
+    }
+    heads = [
+        {**head, "tail": "pinned"} if (head["entries"], head["head"]) in pinned else head
+        for head in found.heads
+    ]
+    ends = {head["scope_id"] for head in heads if head["tail"] == "pinned"}
+    findings = [
+        finding
+        for finding in found.findings
+        if finding["id"] != "ledger-tail-unpinned" or finding.get("scope_id") not in ends
+    ]
+    counts = dict(found.counts)
+    dropped = len(found.findings) - len(findings)
+    if dropped:
+        counts["ledger-tail-unpinned"] = counts["ledger-tail-unpinned"] - dropped
+        counts = {id_: count for id_, count in counts.items() if count}
+    return found._replace(heads=heads, findings=findings, counts=counts)
+
+
+def _projections(folder: str | None, trust: str | None) -> list[Mapping[str, Any]]:
+    """The verdict on every record in a folder and the folders in it, in order of their names."""
+    if folder is None:
+        if trust is not None:
+            raise InvalidRequest("--projection-trust is about --projections", hint="name a folder")
+        return []
+    from pamctl.projection import bundle
+    from pamctl.projection.trust import TrustPolicy, parse_trust_policy
+    from pamctl.projection.verify import Verifier
+
+    root = as_path(folder)
+    if not root.is_dir():
+        raise InvalidRequest(f"there is no folder {folder}")
+    policy = TrustPolicy(adapter_keys={}, max_projection_age_sec=0, max_trust_age_sec=0)
+    if trust is not None:
+        data = given.read_bytes(trust, "--projection-trust")
+        policy = parse_trust_policy(data, what=f"the file {trust}")
+    verifier = Verifier(policy, at=_now(), register=None)
+    verdicts = []
+    for record in _records(root):
+        name = path_text(record.relative_to(root))
+        data = given.read_bytes(path_text(record), "--projections", PROJECTION_RECORD_BYTES_MAX)
+        verdicts.append(verifier.verify(data, bundle.load(record.parent), name=name))
+    return [dict(verdict) for verdict in verdicts]
+
+
+def _records(root: Path) -> list[Path]:
+    found = sorted(path for path in root.rglob("record.json") if path.is_file())
+    if len(found) > _RECORDS_MAX:
+        raise InvalidRequest(
+            f"there are {len(found)} records in {path_text(root)}, more than {_RECORDS_MAX}",
+            hint="audit them folder by folder",
+        )
+    return found
+
+
+def _now() -> str:
+    import time
+
+    from pamctl.encoding.timestamps import from_nanoseconds
+
+    return from_nanoseconds(time.time_ns())
+
+
+def _is_good(found: "Audit") -> bool:
+    return found.clean and all(verdict["valid"] for verdict in found.checkpoints)
+
+
+def _answer(found: "Audit") -> dict[str, Any]:
+    """The audit as JSON, without what only the report lists one by one."""
+    from pamctl.audit.verdict_words import causes_of
+
+    return {
+        "name": found.name,
+        "kind": found.kind,
+        "sound": _is_good(found),
+        "causes": causes_of(found.findings, found.checkpoints),
+        "counts": dict(found.counts),
+        "findings": list(found.findings),
+        "checkpoints": list(found.checkpoints),
+        "projections": list(found.projections),
+        "scopes": [{**_holding(scope), **_head(found, scope.scope_id)} for scope in found.holdings],
+    }
+
+
+def _head(found: "Audit", scope_id: str) -> dict[str, Any]:
+    head = next((one for one in found.heads if one["scope_id"] == scope_id), None)
+    return {} if head is None else {"head": head["head"], "tail": head["tail"]}
+
+
+def _holding(scope: "Inventory") -> dict[str, Any]:
+    return {
+        "scope_id": scope.scope_id,
+        "entries": scope.entries,
+        "events": dict(scope.events),
+        "memories": dict(scope.by_type("memory")),
+        "relationships": dict(scope.by_type("relationship")),
+        "delegations": scope.by_type("delegation").total(),
+        "actors": len(scope.actors),
+        "undisclosed": scope.undisclosed,
+        "withheld": scope.withheld,
+        "legal_holds": sorted(scope.holds),
+        "withdrawn": scope.withdrawn.count,
+        "erased": scope.erasures.count,
+        "erasures": [
+            {
+                "version_id": one.subject,
+                "erased_at": one.time,
+                "authority": one.detail,
+                "actor_id": one.actor,
+            }
+            for one in scope.erasures.kept
+        ],
+    }
+
+
+def _show(call: Invocation, answer: dict[str, Any]) -> None:
+    if call.format == "jsonl":
+        output.write_lines(answer["findings"])
+    else:
+        presentation.show(call, answer, _card)
+
+
+def _card(answer: Mapping[str, Any]) -> dict[str, str]:
+    rows = {
+        answer["kind"]: answer["name"],
+        "verdict": "sound" if answer["sound"] else f"NOT sound: {', '.join(answer['causes'])}",
+    }
+    for finding in answer["findings"][:20]:
+        rows[f"{finding['severity']} {finding['id']}"] = (
+            f"{finding['message']}; {finding['remedy']}"
+        )
+    for one in answer["checkpoints"]:
+        rows[f"checkpoint {one['checkpoint']}"] = one["explanation"] or "holds"
+    refused = [one for one in answer["projections"] if not one["valid"]]
+    if answer["projections"]:
+        rows["projections"] = f"{len(answer['projections'])}, {len(refused)} refused"
+    for scope in answer["scopes"]:
+        rows[scope["scope_id"]] = (
+            f"{scope['entries']} entries, {sum(scope['memories'].values())} memories, "
+            f"{scope['withdrawn']} withdrawn, {scope['erased']} erased, "
+            f"end {scope.get('tail', 'unpinned')}"
+        )
+    if "html" in answer:
+        rows["report"] = answer["html"]
+    return rows
