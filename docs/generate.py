@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pamctl import errors
-from pamctl.audit.findings import KINDS
-from pamctl.cli.output import STATUS_READER_GONE
+from pamctl.audit.bundle_kinds import BUNDLE_KINDS
+from pamctl.audit.finding_kinds import KINDS
+from pamctl.cli import reference
+from pamctl.cli.terminal.output import STATUS_READER_GONE
 from pamctl.errors import CODES, EXIT_CHECK_FAILED, EXIT_INTERRUPTED, PamError
 
 PAGES = Path(__file__).parent
@@ -41,11 +43,104 @@ The exit status says which kind of error it was; codes that a script treats alik
 
 """
 
+_FSCK_BUNDLES = """
+## In a bundle
+
+`pamctl verify-export` ([exchange](exchange.md)) finds the same in the ledgers and versions of a
+bundle, and besides that:
+
+"""
+
 _ERRORS_BETWEEN = """
 ## Errors with a more exact name
 
 Python raises these; on the command line they look like the error that they are a kind of.
 
+"""
+
+
+_ERRORS_HELP = """
+## What they say
+
+An error says what was wrong, where, and what to do about it. A word that is not known here is
+answered with the one that was probably meant:
+
+```console
+$ pamctl creat
+pamctl: there is no command 'creat'
+  did you mean 'create'?
+$ echo $?
+2
+$ pamctl query --lifecycle activ
+pamctl: invalid value for '--lifecycle': 'activ' is no lifecycle state
+  did you mean 'active'?
+$ echo $?
+2
+$ pamctl create --typ claim --content 1
+pamctl: there is no flag '--typ'
+  did you mean '--type'?
+$ echo $?
+2
+$ pamctl create --type clam --content 1
+...
+  did you mean claim?
+$ echo $?
+10
+```
+
+Input is judged strictly, and the place of the fault is a JSON Pointer:
+
+```console
+$ pamctl create --type claim --content '{"seen": [1, 9007199254740993]}'
+pamctl: the value of --content: /seen/1 is the integer 9007199254740993, outside ±(2^53-1)
+  send it as a string, in quotes
+$ echo $?
+2
+$ pamctl create --type claim --content '{"text": "a", "text": "b"}'
+pamctl: the value of --content: the whole value has the member 'text' twice
+  keep one of the two
+$ echo $?
+2
+$ pamctl create --type claim --content 'Tea is at four.'
+pamctl: the value of --content is not JSON: Expecting value at line 1, column 1
+  a string needs quotes of its own: --content '"like this"'
+$ echo $?
+2
+```
+
+Somebody else was faster. Who, when, and how to see it:
+
+```console
+$ pamctl create --type claim --id mem:tea --content '"Tea is at four."' --lifecycle scratch --quiet
+$ pamctl update mem:tea --expect ver:old --content '"Tea is at five."'
+pamctl: mem:tea is no longer at ver:old: version 1 was written by actor:local:... at ...
+  fetch it with `pamctl read mem:tea`, merge, and try again
+$ echo $?
+4
+```
+
+A transition that the tables of PAMSPEC §9.5 do not have is answered with those that they have and,
+where a policy may permit it all the same, with the rule that would:
+
+```console
+$ seen=$(pamctl read mem:tea --print version_id)
+$ pamctl transition mem:tea lifecycle active --expect "$seen" --policy-basis 'it is true'
+pamctl: lifecycle cannot go from scratch to active; only an override rule can permit it
+  from scratch it can go to candidate, archived; this rule ... permits it: {...
+$ echo $?
+6
+```
+
+And where there is no store at all:
+
+```console
+$ cd /
+$ pamctl status
+pamctl: there is no .pam store in / or above it
+  make one with `pamctl init`, or name one with --store DIR
+$ echo $?
+3
+```
 """
 
 
@@ -66,6 +161,7 @@ def errors_page() -> str:
     return (
         _ERRORS_BEFORE
         + _table(("status", "code", "try again", "meaning"), rows)
+        + _ERRORS_HELP
         + _ERRORS_BETWEEN
         + _table(
             ("class", "is a", "meaning"),
@@ -99,7 +195,7 @@ def _table(head: tuple[str, ...], rows: Sequence[tuple[object, ...]]) -> str:
 
 
 _FSCK = """\
-<!-- Written by docs/generate.py from pamctl/audit/findings.py; `make docs` writes it again. -->
+<!-- Written by docs/generate.py from pamctl/audit/finding_kinds.py; `make docs` does it again. -->
 
 # fsck: checking a store
 
@@ -139,6 +235,7 @@ A ledger proves everything but its own end: see
 [heads and pins](../store-format/heads-and-pins.md). `fsck` holds it against
 
 - `--expect-head DIGEST` and `--expect-count N`, which a script, a ticket or a CI job keeps;
+- `--checkpoint FILE` with `--trust KEY`: a head that its owner signed ([audit](audit.md));
 - the head that you saw last. It is remembered for you, one file a store, in
   `$XDG_STATE_HOME/pamctl/heads/`, or else in `~/.local/state/pamctl/heads/`. `--forget` says that
   what is there now is right, after a backup was restored for instance.
@@ -176,13 +273,26 @@ did is in its answer.
 def fsck_page() -> str:
     """The page of the checker: every finding with its severity, meaning and remedy."""
     rows = [(f"`{k.id}`", k.severity, k.meaning, k.remedy) for k in KINDS]
-    return _FSCK + _table(("id", "severity", "what was found", "what to do"), rows)
+    heads = ("id", "severity", "what was found", "what to do")
+    bundled = [(f"`{id_}`", grade, meaning, remedy) for id_, grade, meaning, remedy in BUNDLE_KINDS]
+    return _FSCK + _table(heads, rows) + _FSCK_BUNDLES + _table(heads, bundled)
 
 
-GENERATED = {"errors.md": errors_page, "fsck.md": fsck_page}
+def _same(text: str) -> Callable[[], str]:
+    return lambda: text
+
+
+GENERATED = {
+    "errors.md": errors_page,
+    "fsck.md": fsck_page,
+    **{name: _same(text) for name, text in reference.pages().items()},
+}
 """The generated pages: the file's name in docs/, and what writes its text."""
 
 
 if __name__ == "__main__":
+    (PAGES / "reference").mkdir(exist_ok=True)
+    for old in PAGES.glob("reference/*.md"):
+        old.unlink()
     for name, page in GENERATED.items():
         (PAGES / name).write_text(page(), encoding="utf-8")

@@ -11,19 +11,19 @@ from typing import Annotated
 import typer
 from typer._click import Command, Context, HelpFormatter
 from typer._click.shell_completion import CompletionItem
-from typer._completion_classes import completion_init
 from typer.main import get_command
 
-from pamctl import __version__
-from pamctl.cli import failures, output
+from pamctl.cli import failures
 from pamctl.cli.command_table import COMMANDS
 from pamctl.cli.invocation import EVALUATION_VARIABLE, Invocation
+from pamctl.cli.terminal import output
 from pamctl.cli.verbs import Group, application
+from pamctl.cli.versions import VERSION
 from pamctl.errors import InvalidRequest
 
 COMPLETION_VARIABLE = "_PAMCTL_COMPLETE"
 
-_OF_THE_STORE = ("init", "key", "project", "repair", "pack")
+_OF_THE_STORE = ("init", "config", "key", "project", "repair", "pack")
 """Commands that change a store and not a scope of it."""
 
 
@@ -37,7 +37,7 @@ class LazyGroup(Group):
         line = COMMANDS.get(cmd_name)
         if line is None:
             return None
-        command = get_command(import_module(line.module).app)
+        command = get_command(import_module(f"pamctl.cli.commands.{line.module}").app)
         command.name = cmd_name
         return command
 
@@ -78,12 +78,20 @@ app = application(cls=LazyGroup)
 
 def _print_version(asked: bool) -> None:
     if asked:
-        output.write(f"pamctl {__version__}\n".encode())
+        output.write(VERSION.encode())
         raise typer.Exit
 
 
 @app.callback(epilog="'pamctl COMMAND --help' explains a command, 'pamctl help' a topic.")
 def pamctl(
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose",
+            "-v",
+            help="With --version: also what a report of a defect needs.",
+        ),
+    ] = False,
     version: Annotated[
         bool,
         typer.Option(
@@ -102,8 +110,11 @@ def dispatch(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     """
     group = get_command(app)
     if COMPLETION_VARIABLE in environment:
-        completion_init()
-        group.main(args=[], prog_name="pamctl", complete_var=COMPLETION_VARIABLE)
+        from pamctl.cli.completing import complete
+
+        assert isinstance(group, LazyGroup)
+        complete(group, environment[COMPLETION_VARIABLE], arguments, environment)
+        return 0
     invocation = Invocation(environment)
     try:
         words = [_as_utf8(word, place) for place, word in enumerate(arguments, start=1)]

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from pamctl.cli import output, presentation
 from pamctl.cli.invocation import Invocation
+from pamctl.cli.terminal import output, presentation
 from pamctl.errors import EXIT_INTERRUPTED
 
 Erase = Annotated[

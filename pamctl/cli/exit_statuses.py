@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pamctl.cli.output import STATUS_READER_GONE
+from pamctl.cli.terminal.output import STATUS_READER_GONE
 from pamctl.errors import CODES, EXIT_CHECK_FAILED, EXIT_INTERRUPTED
 
 
@@ -16,10 +16,3 @@ def exit_rows() -> list[tuple[str, str, str]]:
         (str(STATUS_READER_GONE), "", "Whoever read the output closed it (SIGPIPE)."),
     ]
     return sorted(rows, key=lambda row: int(row[0]))
-
-
-def exit_statuses() -> str:
-    """The table of exit statuses for people."""
-    rows = exit_rows()
-    width = max(len(code) for _, code, _ in rows)
-    return "".join(f"{status:>3}  {code:<{width}}  {meaning}\n" for status, code, meaning in rows)

@@ -11,9 +11,15 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from typer._click.exceptions import ClickException, NoArgsIsHelpError, UsageError
+from typer._click.exceptions import (
+    ClickException,
+    MissingParameter,
+    NoArgsIsHelpError,
+    NoSuchOption,
+    UsageError,
+)
 
-from pamctl.cli import output
+from pamctl.cli.terminal import output
 from pamctl.encoding.canonical import canonical
 from pamctl.errors import InternalError, InvalidRequest, PamError, ServiceUnavailable
 
@@ -32,10 +38,12 @@ def as_error(cause: Exception) -> PamError:
         return cause
     if isinstance(cause, NoArgsIsHelpError):
         return MissingCommand(cause.ctx.command_path, cause.message)
-    if isinstance(cause, UsageError) and cause.ctx is not None:
-        return InvalidRequest(
-            _sentence(cause), hint=f"'{cause.ctx.command_path} --help' shows how it is used"
-        )
+    if isinstance(cause, NoSuchOption):
+        return InvalidRequest(f"there is no flag '{cause.option_name}'", hint=_flag_meant(cause))
+    if isinstance(cause, MissingParameter):
+        return InvalidRequest(_sentence(cause), hint=_missing(cause))
+    if isinstance(cause, UsageError):
+        return InvalidRequest(_sentence(cause), hint=getattr(cause, "advice", _usage(cause)))
     if isinstance(cause, ClickException):
         return InvalidRequest(_sentence(cause))
     if isinstance(cause, OSError):
@@ -44,6 +52,34 @@ def as_error(cause: Exception) -> PamError:
         f"unexpected {type(cause).__name__}: {cause}",
         hint="this is a defect of pamctl; PAM_DEBUG=1 shows where it happened",
     )
+
+
+def _usage(cause: UsageError) -> str | None:
+    return None if cause.ctx is None else f"'{cause.ctx.command_path} --help' shows how it is used"
+
+
+def _missing(cause: MissingParameter) -> str | None:
+    """What the parameter that is missing says, and where it is explained."""
+    record = None
+    if cause.param is not None and cause.ctx is not None:
+        record = cause.param.get_help_record(cause.ctx)
+    if record is None:
+        return _usage(cause)
+    term, text = record
+    said = text.partition("  [")[0]
+    said = said if said.endswith("...") else said.removesuffix(".")
+    return f"{term}: {said[:1].lower()}{said[1:]}; {_usage(cause)}"
+
+
+def _flag_meant(cause: NoSuchOption) -> str | None:
+    """The flag of the command that is most like the one that it has not."""
+    from difflib import get_close_matches
+
+    if cause.ctx is None:
+        return None
+    flags = [name for param in cause.ctx.command.get_params(cause.ctx) for name in param.opts]
+    nearest = get_close_matches(cause.option_name, flags, n=1)
+    return f"did you mean '{nearest[0]}'?" if nearest else _usage(cause)
 
 
 def _sentence(cause: ClickException) -> str:

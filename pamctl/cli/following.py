@@ -9,9 +9,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from pamctl.cli import output
-from pamctl.cli.events import stream
 from pamctl.cli.invocation import Invocation
+from pamctl.cli.terminal import output
+from pamctl.cli.terminal.events import stream
 from pamctl.errors import InvalidRequest, ScopeNotFound, SubscriptionClosed
 from pamctl.limits import PAGE_ITEMS_MAX
 from pamctl.rules.subscriptions import AUTOMATIC, WORTH_PASSING_OVER

@@ -4,16 +4,21 @@ under which operation, printed how. Flags win over the environment, and that ove
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pamctl.cli import output
+from pamctl.cli.guest import as_guest
+from pamctl.cli.passphrases import unlocking
 from pamctl.cli.paths import as_path, path_text
+from pamctl.cli.settings import FORMATS, SETTINGS, user_file, user_settings
+from pamctl.cli.terminal import output
 from pamctl.encoding.identifiers import new_identifier
-from pamctl.errors import InvalidRequest
+from pamctl.errors import InvalidRequest, StoreNotFound
+from pamctl.service.operations import CHANGES
 
 if TYPE_CHECKING:
     from pamctl.service.store import Store
@@ -21,7 +26,9 @@ if TYPE_CHECKING:
 EVALUATION_VARIABLE = "PAM_EVALUATION"
 """Tells a program that it runs in an evaluation, and in which: `pamctl evaluate` sets it."""
 
-FORMATS = ("auto", "json", "jsonl", "table")
+_KEYED = frozenset((*CHANGES, "close_subscription"))
+"""Operations that take an idempotency key."""
+
 _PLAIN_BYTES = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 
 
@@ -31,7 +38,10 @@ def new_operation_id() -> str:
 
 
 class Invocation:
-    """One call of the program. Filled by the flags that `verbs.verb` gives every command."""
+    """One call of the program. Filled by the flags that `verbs.verb` gives every command.
+
+    looking_as: by what name each actor looks; see `guest`.
+    """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.environment = environment
@@ -39,6 +49,9 @@ class Invocation:
         self.operation_id = ""
         self.format = "json"
         self._store: Store | None = None
+        self._secret: bytes | None = None
+        self.looking_as: dict[str, str] = {}
+        self._user: dict[str, Any] | None = None
 
     def accept(self, flags: Mapping[str, Any]) -> None:
         """Takes the common flags of a command, by the names of `options.COMMON`."""
@@ -52,6 +65,37 @@ class Invocation:
         value: str | None = self.flags.get(flag)
         return value if value is not None else self._variable(variable)
 
+    @property
+    def user(self) -> dict[str, Any]:
+        """The user's settings, read once; see `settings`."""
+        if self._user is None:
+            self._user = user_settings(self.environment)
+        return self._user
+
+    def setting(self, name: str) -> dict[str, Any] | None:
+        """The `name`, the `value` and the `origin` of a setting in effect; None where it has
+        no value."""
+        for value, origin in self._said(name):
+            if value is not None:
+                return {"name": name, "value": value, "origin": origin}
+        return None
+
+    def _said(self, name: str) -> Iterator[tuple[Any, str]]:
+        """What a setting is said to be, and where: first what wins."""
+        setting = SETTINGS[name]
+        if setting.flag is not None:
+            yield self.flags.get(setting.flag[2:].replace("-", "_")), setting.flag
+        if setting.variable is not None:
+            yield self._variable(setting.variable), f"environment {setting.variable}"
+        with contextlib.suppress(StoreNotFound):
+            if name == "store":
+                yield path_text(self.store_path), "nearest to this folder"
+            elif setting.of_store:
+                place = path_text(self.store.layout.store_file)
+                yield self.store.config.get(name), place
+        if setting.of_user:
+            yield self.user.get(name), path_text(user_file(self.environment))
+
     def _variable(self, name: str) -> str | None:
         value = self.environment.get(name)
         if not value:
@@ -63,13 +107,19 @@ class Invocation:
 
     @property
     def store_path(self) -> Path:
-        """The `.pam` directory: --store, PAM_STORE, or the nearest one here or above.
+        """The `.pam` directory: --store, PAM_STORE, the nearest one here or above, or the one
+        of the user's settings.
 
         Raises StoreNotFound where there is none to be found.
         """
         import pamctl
 
-        return self.named_store_path or pamctl.find_store(Path.cwd())
+        try:
+            return self.named_store_path or pamctl.find_store(Path.cwd())
+        except StoreNotFound:
+            if "store" not in self.user:
+                raise
+            return as_path(self.user["store"])
 
     @property
     def named_store_path(self) -> Path | None:
@@ -84,6 +134,7 @@ class Invocation:
             import pamctl
 
             self._store = pamctl.open_store(self.store_path)
+            self._store.signers.unlock = unlocking(self.environment)
             self._enter_evaluation(self._store)
             self.detail(f"store {path_text(self._store.path)}, operation {self.operation_id}")
         return self._store
@@ -109,15 +160,15 @@ class Invocation:
         named = self.named_scope
         if named is not None:
             return named
-        default: str = self.store.config["default_scope"]
-        return default
+        return self.store.default_scope
 
     @property
     def actor(self) -> dict[str, Any]:
         """The actor object of the request. PAMSPEC §8.1.
 
         --actor-file is a whole one; --actor or PAM_ACTOR name one of the kind that
-        --actor-kind says; without any it is the user who runs the program. --delegation
+        --actor-kind says; without any it is the user who runs the program, as the user's
+        settings name him. --delegation
         adds the delegation that it acts under.
         """
         actor, delegation_id = self._actor(), self.flags.get("delegation")
@@ -126,6 +177,12 @@ class Invocation:
         if actor.get("delegation_id", delegation_id) != delegation_id:
             raise InvalidRequest("--actor-file names another delegation than --delegation")
         return {**actor, "delegation_id": delegation_id}
+
+    @property
+    def names_its_actor(self) -> bool:
+        """Whether --actor, --actor-file or PAM_ACTOR say who acts."""
+        named = self.flags.get("actor_file") or self._setting("actor", "PAM_ACTOR")
+        return named is not None
 
     def _actor(self) -> dict[str, Any]:
         flags = self.flags
@@ -138,8 +195,12 @@ class Invocation:
                 given.Source(file=flags["actor_file"]), "--actor-file"
             )
             return actor
-        identifier = self._setting("actor", "PAM_ACTOR") or f"actor:local:{local_name()}"
-        return {"actor_id": identifier, "actor_kind": flags.get("actor_kind") or "human"}
+        identifier, kind = self._setting("actor", "PAM_ACTOR"), flags.get("actor_kind")
+        if identifier is None:
+            # The kind that the user has set is that of the user, and of nobody who is named.
+            identifier = self.user.get("actor") or f"actor:local:{local_name()}"
+            kind = kind or self.user.get("actor_kind")
+        return {"actor_id": identifier, "actor_kind": kind or "human"}
 
     def request(self, **members: Any) -> dict[str, Any]:
         """The arguments of an operation in the scope, by the draft's member names, with
@@ -152,14 +213,43 @@ class Invocation:
         return {**request, **given}
 
     def perform(self, operation: str, arguments: dict[str, Any]) -> Any:
-        """Carries out an operation of the service on the store."""
+        """Carries out an operation of the service on the store, under the key of the request
+        that the flags give or ask for."""
+        if operation in _KEYED:
+            arguments = self._keyed(operation, arguments)
+        arguments = as_guest(self, operation, arguments)
         return self.store.perform(operation, arguments)
 
+    def _keyed(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        key = self.flags.get("idempotency_key")
+        if self.flags.get("retry_key_from_content"):
+            if key is not None:
+                raise InvalidRequest(
+                    "--idempotency-key and --retry-key-from-content exclude each other"
+                )
+            key = self.retry_key(operation, arguments)
+        return arguments if key is None else {**arguments, "idempotency_key": key}
+
+    def retry_key(self, operation: str, arguments: Mapping[str, Any]) -> str:
+        """The key that is made from a request; see `retrying`."""
+        from pamctl.cli.retrying import derived_key, retry_secret
+
+        if self._secret is None:
+            # Two runs of an evaluation write the same bytes, whoever runs them.
+            document = self._variable(EVALUATION_VARIABLE)
+            shared = None if document is None else document.encode()
+            self._secret = shared or retry_secret(self.environment)
+        key = derived_key(self._secret, operation, arguments)
+        self.detail(f"idempotency key {key}")
+        return key
+
     def _format(self) -> str:
-        """json, jsonl or table: --json, --format, PAM_FORMAT, or what suits the reader."""
+        """json, jsonl or table: --json, --format, PAM_FORMAT, the user's setting, or what suits
+        the reader."""
         chosen = "json" if self.flags.get("json") else self._setting("format", "PAM_FORMAT")
         if chosen is not None and chosen not in FORMATS:
             raise InvalidRequest(f"PAM_FORMAT is '{chosen}'", hint="use " + ", ".join(FORMATS))
+        chosen = chosen or self.user.get("format")
         if chosen in (None, "auto"):
             return "table" if output.is_terminal(sys.stdout) else "json"
         return str(chosen)

@@ -6,16 +6,18 @@ import gc
 import os
 import sys
 
-from pamctl import __version__
-from pamctl.cli import output
+from pamctl.cli.terminal import output
+from pamctl.cli.versions import VERSION, in_full
 from pamctl.errors import EXIT_INTERRUPTED
+
+_OF_THE_VERSION = {"--version", "--verbose", "-v"}
 
 
 def run() -> int:
     """Runs the program on `sys.argv` and answers its exit status.
 
-    `--version` alone is answered before the option parser is imported: scripts ask it to
-    find out whether pamctl is there.
+    `--version`, with `--verbose` or alone, is answered before the option parser is imported:
+    scripts ask it to find out whether pamctl is there.
     """
     _occupy_standard_descriptors()
     if sys.stdout is None:
@@ -25,8 +27,8 @@ def run() -> int:
     gc.disable()
     try:
         arguments = sys.argv[1:]
-        if arguments == ["--version"]:
-            output.write(f"pamctl {__version__}\n".encode())
+        if "--version" in arguments and set(arguments) <= _OF_THE_VERSION:
+            output.write((VERSION if len(arguments) == 1 else in_full()).encode())
             return 0
         from pamctl.cli.application import dispatch
 

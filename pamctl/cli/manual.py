@@ -2,8 +2,9 @@
 
     python -m pamctl.cli.manual [FOLDER]
 
-writes `pamctl.1` and a page for every command into FOLDER, by default `man` beside the
-package. A test holds the pages in the project to what this writes.
+writes a page for every command (section 1), for the store format (5) and for every topic of
+`pamctl help` (7) into FOLDER, by default `man` of the checkout, and takes away pages of what is
+no more. A test holds the pages in the project to what this writes.
 """
 
 from __future__ import annotations
@@ -12,56 +13,60 @@ import inspect
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from textwrap import wrap
 
 from typer._click import Command, Context
 from typer.core import TyperGroup
 from typer.main import get_command
 
 from pamctl import __version__
+from pamctl.cli import roff
 from pamctl.cli.application import LazyGroup, app
 from pamctl.cli.command_table import COMMANDS
+from pamctl.cli.environment import VARIABLES
 from pamctl.cli.exit_statuses import exit_rows
+from pamctl.cli.topics import TOPICS, Block, load
 from pamctl.cli.verbs import Verb, section_of
 
+_CHECKOUT = Path(__file__).resolve().parents[2]
 _DATE = "2026-11-30"
 """When the text of the pages last changed in meaning; a page must not differ by the day on
 which it was written."""
 
-# Escapes and requests lengthen a line; 80 bytes are the custom.
-_LINE_CHARS = 70
+_FORMAT_PAGES = ("README.md", "layout.md", "encoding.md", "versions.md", "ledger.md", "packs.md")
+"""Of store-format/: what pam-store(5) holds."""
 
-_ENVIRONMENT = (
-    ("PAM_STORE", "The store, as --store names it."),
-    ("PAM_SCOPE", "The scope, as --scope names it."),
-    ("PAM_ACTOR", "The actor, as --actor names it."),
-    ("PAM_FORMAT", "How to print, as --format says it."),
-    ("PAM_DEBUG", "Where it is 1, an unexpected failure shows where it happened."),
-    ("NO_COLOR", "Where it is set, nothing is coloured."),
-    ("FORCE_COLOR", "Where it is set, tables are coloured even outside a terminal."),
+_FILES = (
+    (".pam", "The store: the nearest one, here or above."),
+    ("~/.config/pamctl/config.json", "The user's settings; see pamctl-config(1)."),
+    ("~/.local/state/pamctl/", "Heads that were seen, and the secret of retry keys."),
 )
 
 
 def pages() -> dict[str, str]:
-    """Every manual page: file name and text."""
+    """Every manual page: its file, such as `man1/pamctl.1`, and its text."""
+    written: dict[str, str] = {}
+    summaries: list[tuple[str, str]] = []
+    for words, verb, context in verbs():
+        title = "-".join(words)
+        written[f"man1/{title}.1"] = _page(_verb_page(words, verb, context))
+        summaries.append((title, summary_of(verb)))
+    topics = {f"man7/pamctl-{name}.7": _page(_topic_page(name)) for name in TOPICS}
+    store = {"man5/pam-store.5": _page(_store_page())}
+    return {"man1/pamctl.1": _page(_program_page(summaries)), **written, **store, **topics}
+
+
+def verbs() -> Iterator[tuple[list[str], Verb, Context]]:
+    """Every command that does something: its words, itself, and the context of its help."""
     group = get_command(app)
     assert isinstance(group, LazyGroup)
     root = Context(group, info_name="pamctl", help_option_names=["-h", "--help"])
-    written: dict[str, str] = {}
-    summaries: list[tuple[str, str]] = []
     for name in COMMANDS:
         command = group.get_command(root, name)
         assert command is not None
-        context = Context(command, info_name=name, parent=root)
-        for words, verb, verb_context in _verbs(command, context):
-            title = "-".join(words)
-            written[f"{title}.1"] = _verb_page(words, verb, verb_context)
-            summaries.append((title, _summary(verb)))
-    return {"pamctl.1": _program_page(summaries), **written}
+        yield from _verbs(command, Context(command, info_name=name, parent=root))
 
 
 def _verbs(command: Command, context: Context) -> Iterator[tuple[list[str], Verb, Context]]:
-    """The commands that do something: `command` itself, or those of a group."""
     if isinstance(command, TyperGroup):
         for name, member in command.commands.items():
             yield from _verbs(member, Context(member, info_name=name, parent=context))
@@ -70,96 +75,123 @@ def _verbs(command: Command, context: Context) -> Iterator[tuple[list[str], Verb
         yield context.command_path.split(), command, context
 
 
-def _summary(verb: Verb) -> str:
+def summary_of(verb: Verb) -> str:
     """The first paragraph of help."""
     return inspect.cleandoc(verb.help or "").partition("\n\n")[0]
 
 
-def _program_page(summaries: Iterable[tuple[str, str]]) -> str:
-    lines = [*_head("pamctl", "versioned, provable memory for AI agents"), ".SH SYNOPSIS"]
-    lines += [".B pamctl", ".I COMMAND", "[argument ...]", ".SH DESCRIPTION"]
-    lines += _filled(
-        "pamctl keeps the memory of agents in plain files: every memory has versions, every"
-        " version a provenance, and every change an event in a ledger that shows when it was"
-        " tampered with."
-    )
-    lines += [".SH COMMANDS"]
-    for title, summary in summaries:
-        lines += [".TP", f".BR {_roff(title)} (1)", *_filled(summary)]
-    lines += [".SH ENVIRONMENT", *_definitions(_ENVIRONMENT)]
-    lines += [".SH FILES", *_definitions([(".pam", "The store: the nearest one, here or above.")])]
-    lines += [".SH EXIT STATUS"]
-    lines += _definitions(
-        (status, f"{code}: {text}" if code else text) for status, code, text in exit_rows()
-    )
-    return "\n".join(lines) + "\n"
+def rest_of(verb: Verb) -> str:
+    """What help says behind the first paragraph."""
+    return inspect.cleandoc(verb.help or "").removeprefix(summary_of(verb)).strip("\n")
 
 
-def _verb_page(words: list[str], verb: Verb, context: Context) -> str:
-    summary = _summary(verb)
-    rest = inspect.cleandoc(verb.help or "").removeprefix(summary).strip("\n")
-    lines = [*_head("-".join(words), summary.rstrip(".")), ".SH SYNOPSIS"]
-    lines += [f".B {_roff(' '.join(words))}", _roff(" ".join(verb.collect_usage_pieces(context)))]
-    lines += [".SH DESCRIPTION", *_filled(summary), *_paragraphs(rest)]
+def options_of(verb: Verb, context: Context) -> dict[str, list[tuple[str, str]]]:
+    """What a command takes, by the sections of its help."""
     sections: dict[str, list[tuple[str, str]]] = {}
     for param in verb.get_params(context):
         record = param.get_help_record(context)
         if record is not None:
             sections.setdefault(section_of(param), []).append(record)
-    for name, records in sections.items():
-        lines += [f".SH {name.upper()}", *_definitions(records)]
-    facts = verb.facts()
-    lines += [".SH EXIT STATUS"]
-    lines += _definitions((str(status), meaning) for status, meaning in facts.statuses())
-    lines += [".SH EXAMPLES", ".nf", *(_roff(line) for line in facts.example.splitlines()), ".fi"]
-    lines += [".SH SEE ALSO", ".BR pamctl (1)"]
+    return sections
+
+
+def _page(lines: Iterable[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _head(title: str, summary: str) -> list[str]:
-    what = summary[:1].lower() + summary[1:]
-    return [
-        f'.TH {_roff(title.upper())} 1 "{_DATE}" "pamctl {__version__}" "pamctl manual"',
-        ".SH NAME",
-        rf"{_roff(title)} \- {_roff(what)}",
-    ]
+def _head(title: str, section: int, summary: str) -> list[str]:
+    return roff.head(title, section, summary, date=_DATE, program=f"pamctl {__version__}")
 
 
-def _definitions(rows: Iterable[tuple[str, str]]) -> list[str]:
-    lines: list[str] = []
-    for term, text in rows:
-        lines += [".TP", f".B {_roff(term)}", *_filled(text)]
-    return lines
+def _program_page(summaries: Iterable[tuple[str, str]]) -> Iterator[str]:
+    yield from _head("pamctl", 1, "versioned, provable memory for AI agents")
+    yield from [".SH SYNOPSIS", ".B pamctl", ".I COMMAND", "[argument ...]", ".SH DESCRIPTION"]
+    yield from roff.filled(
+        "pamctl keeps the memory of agents in plain files: every memory has versions, every"
+        " version a provenance, and every change an event in a ledger that shows when it was"
+        " tampered with."
+    )
+    yield ".SH COMMANDS"
+    for title, summary in summaries:
+        yield from [".TP", f".BR {roff.escaped(title)} (1)", *roff.filled(summary)]
+    yield ".SH TOPICS"
+    for name in TOPICS:
+        yield from [".TP", f".BR {roff.escaped(f'pamctl-{name}')} (7)"]
+        yield from roff.filled(load(name).title)
+    yield from [".SH ENVIRONMENT", *roff.definitions(VARIABLES)]
+    yield from [".SH FILES", *roff.definitions(_FILES), ".SH EXIT STATUS"]
+    yield from roff.definitions(
+        (status, f"{code}: {text}" if code else text) for status, code, text in exit_rows()
+    )
+    yield from [".SH SEE ALSO", r".BR pam\-store (5)"]
 
 
-def _paragraphs(text: str) -> list[str]:
-    """Paragraphs, and blocks of literal lines where they are indented."""
-    lines: list[str] = []
-    for paragraph in filter(None, text.split("\n\n")):
-        if paragraph.startswith(" "):
-            literal = [_roff(line) for line in inspect.cleandoc(paragraph).splitlines()]
-            lines += [".PP", ".nf", *literal, ".fi"]
+def _verb_page(words: list[str], verb: Verb, context: Context) -> Iterator[str]:
+    summary = summary_of(verb)
+    yield from _head("-".join(words), 1, summary.rstrip("."))
+    yield from [".SH SYNOPSIS", f".B {roff.escaped(' '.join(words))}"]
+    yield from roff.filled(" ".join(verb.collect_usage_pieces(context)))
+    yield from [".SH DESCRIPTION", *roff.filled(summary), *roff.paragraphs(rest_of(verb))]
+    for name, records in options_of(verb, context).items():
+        yield from [f".SH {name.upper()}", *roff.definitions(records)]
+    facts = verb.facts()
+    yield ".SH EXIT STATUS"
+    yield from roff.definitions((str(status), meaning) for status, meaning in facts.statuses())
+    yield from [".SH EXAMPLES", *roff.literal(facts.example.splitlines())[1:]]
+    yield from [".SH SEE ALSO", ".BR pamctl (1)"]
+
+
+def _topic_page(name: str) -> Iterator[str]:
+    topic = load(name)
+    yield from [*_head(f"pamctl-{name}", 7, topic.title), ".SH DESCRIPTION"]
+    for number, block in enumerate(topic.blocks):
+        lines = _topic_block(block)
+        yield from lines[1:] if number == 0 and lines[0] == ".PP" else lines
+    yield from [".SH SEE ALSO", ".BR pamctl (1)"]
+
+
+def _topic_block(block: Block) -> list[str]:
+    if block.kind == "example":
+        return roff.literal(block.text.splitlines())
+    if block.kind == "item":
+        return [r".IP \(bu 2", *roff.filled(block.text)]
+    if block.kind == "text":
+        return [".PP", *roff.filled(block.text)]
+    if any(said for _, said in block.rows):
+        return roff.definitions(block.rows)
+    return [".PP", *roff.filled(", ".join(term for term, _ in block.rows))]
+
+
+def _store_page() -> Iterator[str]:
+    yield from _head("pam-store", 5, "versioned memory in plain files, format version 1")
+    yield from [".SH DESCRIPTION"]
+    for number, name in enumerate(_FORMAT_PAGES):
+        text = (_CHECKOUT / "store-format" / name).read_text(encoding="utf-8")
+        lines = roff.markdown(text)
+        if number == 0:
+            lines = lines[1:] if lines[0] == ".PP" else lines
         else:
-            lines += [".PP", *_filled(paragraph)]
-    return lines
+            title = text.partition("\n")[0].lstrip("# ")
+            lines = [f".SH {roff.escaped(roff.spans(title).upper())}", *_below(lines)]
+        yield from lines
+    yield from [".SH SEE ALSO", ".BR pamctl (1),", r".BR pamctl\-fsck (1)"]
 
 
-def _filled(text: str) -> list[str]:
-    return [_roff(line) for line in wrap(text, _LINE_CHARS, break_on_hyphens=False)]
-
-
-def _roff(text: str) -> str:
-    """Text that roff prints as it is: its own signs escaped, no line taken for a request."""
-    escaped = text.replace("\\", r"\e").replace("-", r"\-").replace("'", r"\(aq")
-    return rf"\&{escaped}" if escaped.startswith((".", "\\(aq")) else escaped
+def _below(lines: list[str]) -> list[str]:
+    """The lines of a page that is a section of another."""
+    below = [line.replace(".SH ", ".SS ", 1) if line.startswith(".SH ") else line for line in lines]
+    return below[1:] if below[0] == ".PP" else below
 
 
 def main(arguments: list[str]) -> int:
     """Writes the pages."""
-    default = Path(__file__).resolve().parents[2] / "man"
-    folder = Path(arguments[0]) if arguments else default
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in pages().items():
+    folder = Path(arguments[0]) if arguments else _CHECKOUT / "man"
+    written = pages()
+    for old in folder.glob("*/*.[157]"):
+        if old.relative_to(folder).as_posix() not in written:
+            old.unlink()
+    for name, text in written.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     return 0
 

@@ -16,23 +16,52 @@ from pamctl.encoding.timestamps import instant
 from pamctl.limits import INTEGER_MAX, PAGE_ITEMS_MAX
 from pamctl.model.vocabulary import (
     AVAILABILITY_STATES,
+    EVENT_TYPES,
     LIFECYCLE_STATES,
     RETENTION_STATES,
+    STANDARD_OBJECT_TYPES,
     VALIDATION_STATES,
 )
 
 
-def one_of(what: str, values: Sequence[str]) -> Callable[[str], str]:
-    """A parser of an option that takes one of a few words; it suggests the nearest."""
+class Unsuitable(typer.BadParameter):
+    """A value that an option does not take, and what to give in its place."""
 
-    def parse(text: str) -> str:
-        if text in values:
+    def __init__(self, message: str, advice: str) -> None:
+        super().__init__(message)
+        self.advice = advice
+
+
+class Words:
+    """A parser of a value that is one of a few words; it suggests the nearest.
+
+    what: one of them, for messages.
+    words: what completion offers.
+    marks: of a value with any of these characters nothing is known here, and it is let pass.
+    """
+
+    def __init__(self, what: str, words: Sequence[str], *, marks: str = "") -> None:
+        self.__name__ = what  # what typer calls a parser by
+        self.words = words
+        self._marks = marks
+
+    def __call__(self, text: str) -> str:
+        """The word. Raises Unsuitable for another."""
+        if text in self.words or any(mark in text for mark in self._marks):
             return text
-        nearest = get_close_matches(text, values, n=1)
-        advice = f"did you mean '{nearest[0]}'?" if nearest else "it is " + ", ".join(values)
-        raise typer.BadParameter(f"'{text}' is no {what}; {advice}")
+        nearest = get_close_matches(text, self.words, n=1)
+        advice = f"did you mean '{nearest[0]}'?" if nearest else "it is " + ", ".join(self.words)
+        raise Unsuitable(f"'{text}' is no {self.__name__}", advice)
 
-    return parse
+
+def one_of(what: str, words: Sequence[str]) -> Words:
+    """A parser of an option that takes one of a few words."""
+    return Words(what, words)
+
+
+object_type = Words("object type", STANDARD_OBJECT_TYPES, marks=".:")
+"""A standard type, or what may be the name of another: those have a dot or a colon.
+PAMSPEC §8.2."""
 
 
 def whole_number(least: int, most: int) -> Callable[[str], int]:
@@ -45,6 +74,7 @@ def whole_number(least: int, most: int) -> Callable[[str], int]:
                 return number
         raise typer.BadParameter(f"'{text}' is not a whole number from {least} to {most}")
 
+    parse.__name__ = "integer"  # what typer calls its type
     return parse
 
 
@@ -79,14 +109,19 @@ def _state(dimension: str, states: Sequence[str], default: str) -> Any:
     )
 
 
-def _common(name: str, kind: Any, default: Any, *declarations: str, **settings: Any) -> Any:
-    option = typer.Option(*declarations, rich_help_panel=COMMON_PANEL, **settings)
+def flag(name: str, kind: Any, default: Any, *declarations: str, **settings: Any) -> Any:
+    """A flag to give to `verbs.verb`: its name inside the Invocation, its type, its default,
+    and what `typer.Option` takes."""
     return inspect.Parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,
         default=default,
-        annotation=Annotated[kind, option],
+        annotation=Annotated[kind, typer.Option(*declarations, **settings)],
     )
+
+
+def _common(name: str, kind: Any, default: Any, *declarations: str, **settings: Any) -> Any:
+    return flag(name, kind, default, *declarations, rich_help_panel=COMMON_PANEL, **settings)
 
 
 _FORMAT = _common(
@@ -94,7 +129,9 @@ _FORMAT = _common(
     Literal["auto", "json", "jsonl", "table"] | None,
     None,
     "--format",
-    help="How to print; auto is a table at a terminal and JSON in a pipe. [PAM_FORMAT]",
+    metavar="FORMAT",
+    help="auto, json, jsonl or table; auto is a table at a terminal and JSON in a pipe."
+    " [PAM_FORMAT]",
 )
 _JSON = _common("json", bool, False, "--json", help="Print JSON: --format json.")
 QUIET = _common("quiet", bool, False, "--quiet", "-q", help="Say nothing but data and errors.")
@@ -190,14 +227,6 @@ PolicyBasis = Annotated[
         "--policy-basis", metavar="TEXT", help="Why policy allows it.", show_default=False
     ),
 ]
-IdempotencyKey = Annotated[
-    str | None,
-    typer.Option(
-        "--idempotency-key",
-        metavar="KEY",
-        help="A second request with this key changes nothing and answers the same.",
-    ),
-]
 Content = Annotated[
     str | None,
     typer.Option("--content", metavar="JSON", help="The content; - is standard input."),
@@ -212,46 +241,6 @@ SchemaId = Annotated[
 QualityFile = Annotated[
     str | None,
     typer.Option("--quality-file", metavar="FILE", help="Quality signals, a JSON object."),
-]
-ObservedAt = Annotated[
-    str | None,
-    typer.Option("--observed-at", metavar="TIME", help="When it was observed, RFC 3339."),
-]
-AssertedAt = Annotated[
-    str | None, typer.Option("--asserted-at", metavar="TIME", help="When it was asserted.")
-]
-ValidFrom = Annotated[
-    str | None, typer.Option("--valid-from", metavar="TIME", help="When it begins to hold.")
-]
-ValidUntil = Annotated[
-    str | None, typer.Option("--valid-until", metavar="TIME", help="When it ceases to hold.")
-]
-Source = Annotated[
-    str | None, typer.Option("--source", metavar="REF", help="Provenance: where it comes from.")
-]
-Activity = Annotated[
-    str | None,
-    typer.Option("--activity", metavar="TEXT", help="Provenance: what produced it."),
-]
-Evidence = Annotated[
-    list[str] | None,
-    typer.Option("--evidence", metavar="REF", help="Provenance: evidence; may be repeated."),
-]
-SourceConfidence = Annotated[
-    float | None,
-    typer.Option(
-        "--source-confidence",
-        metavar="N",
-        help="Provenance: how sure the source was, 0 to 1.",
-    ),
-]
-ProvenanceFile = Annotated[
-    str | None,
-    typer.Option(
-        "--provenance-file",
-        metavar="FILE",
-        help="Provenance as a JSON object; the other flags add to it.",
-    ),
 ]
 Limit = Annotated[
     int | None,
@@ -271,7 +260,12 @@ Snapshot = Annotated[
 ]
 EventClasses = Annotated[
     list[str] | None,
-    typer.Option("--event-class", metavar="CLASS", help="Only such events; may be repeated."),
+    typer.Option(
+        "--event-class",
+        metavar="CLASS",
+        help="Only such events; may be repeated.",
+        parser=one_of("event class", EVENT_TYPES),
+    ),
 ]
 
 Lifecycle = Annotated[str | None, _state("lifecycle", LIFECYCLE_STATES, "active")]

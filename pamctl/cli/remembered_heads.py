@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from pamctl.cli.paths import state_folder
 from pamctl.encoding.digests import sha256_hex
 
 _STORE_ID = re.compile(r"store:[0-9a-f]{32}\Z")
@@ -30,7 +30,7 @@ class RememberedHeads:
     def __init__(self, environment: Mapping[str, str], store_id: str) -> None:
         # An id is what a store says; one that no pamctl made must not become a path.
         name = store_id if _STORE_ID.match(store_id) else sha256_hex(store_id.encode())
-        self.path = _state(environment) / "pamctl" / "heads" / f"{name}.json"
+        self.path = state_folder(environment) / "heads" / f"{name}.json"
 
     def load(self) -> dict[str, RememberedHead]:
         """By scope id. What cannot be read, or makes no sense, is not remembered."""
@@ -66,12 +66,3 @@ def _is_head(one: Any) -> bool:
         and _HEAD.match(one["head"]) is not None
         and type(one.get("entries")) is int
     )
-
-
-def _state(environment: Mapping[str, str]) -> Path:
-    named = environment.get("XDG_STATE_HOME", "")
-    # The specification of these folders has relative names ignored.
-    if named and Path(named).is_absolute():
-        return Path(named)
-    home = environment.get("HOME")
-    return (Path(home) if home else Path.home()) / ".local" / "state"

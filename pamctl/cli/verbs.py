@@ -20,8 +20,8 @@ import typer
 from typer._click import Command, Context, HelpFormatter
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from pamctl.cli import output
 from pamctl.cli.invocation import Invocation
+from pamctl.cli.terminal import output
 from pamctl.errors import EXIT_CHECK_FAILED, InternalError, InvalidRequest, PamError
 
 P = ParamSpec("P")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -205,3 +206,25 @@ def test_nothing_in_is_nothing_out(in_store: Program) -> None:
     missing = in_store("batch", "nothing.jsonl")
     assert missing.status == 2
     assert "No such file" in missing.error["message"]
+
+
+_PEAK = (
+    "import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL,"
+    " check=True); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+)
+
+
+def test_memory_does_not_grow_with_the_input(in_store: Program, thorough: bool) -> None:
+    if not thorough:
+        pytest.skip("writes tens of thousands of memories; --thorough does")
+    peaks = []
+    for groups in (2, 8):
+        count = groups * GROUP_OPERATIONS_MAX
+        file = in_store.folder / f"{count}.jsonl"
+        file.write_bytes(lines_of([create(f"cup {n} of {count}") for n in range(count)]))
+        command = [sys.executable, "-c", _PEAK, str(pamctl_program()), "batch", str(file)]
+        done = subprocess.run(
+            command, cwd=in_store.folder, env=in_store.environment, capture_output=True, check=True
+        )
+        peaks.append(int(done.stdout))
+    assert peaks[1] < 1.25 * peaks[0]

@@ -51,6 +51,14 @@ def test_without_a_store_it_says_how_to_make_one(pamctl: Program) -> None:
         (("transition", "mem:a", "validity", "x"), "did you mean 'validation'?"),
         (("create", "--type", "claim"), "--content is missing"),
         (("scope", "lst"), "did you mean 'list'?"),
+        (("log", "--event-class", "object_creatd"), "did you mean 'object_created'?"),
+        (("query", "--type", "clam"), "did you mean 'claim'?"),
+        (("query", "--order-by", "comitted_at"), "did you mean 'committed_at'?"),
+        (("read", "mem:a", "--porint", "x"), "did you mean '--print'?"),
+        (("read", "mem:a", "--qqqq"), "pamctl read --help"),
+        (("create", "--type", "claim", "--content", "[9007199254740992]"), "/0 is the integer"),
+        (("create", "--type", "claim", "--content", "[9007199254740992]"), "in quotes"),
+        (("create", "--type", "claim", "--content", "tea"), "quotes of its own"),
         (("help", "exit-code"), "did you mean 'exit-codes'?"),
         (("help", "read"), "pamctl read --help"),
         (("completion", "tcsh"), "tcsh"),
@@ -66,6 +74,48 @@ def test_usage_errors_are_invalid_requests_that_help(
     assert failed.status == 2
     assert failed.error["code"] == "invalid_request"
     assert said.lower() in json.dumps(failed.error, ensure_ascii=False).lower()
+
+
+def test_an_unknown_object_type_of_another_organisation_is_let_pass(in_store: Program) -> None:
+    assert in_store("query", "--type", "com.example.note").json["items"] == []
+    assert in_store("query", "--type", "https://example.com/note").json["items"] == []
+
+
+def test_a_version_conflict_says_who_when_and_how_to_see_it(
+    in_store: Program, remember: Remember
+) -> None:
+    made = remember("tea", "--id", "mem:tea", "--actor", "actor:local:ann")
+    failed = in_store("update", "mem:tea", "--expect", "ver:old", "--content", "1")
+    assert failed.status == 4
+    assert "actor:local:ann" in failed.error["message"]
+    assert made["envelope"]["committed_at"] in failed.error["message"]
+    details = failed.error["details"]
+    assert details["current_version_id"] == made["version_id"]
+    assert details["changed_by"] == "actor:local:ann"
+    command = details["hint"].split("`")[1]
+    assert in_store.shell(command).json["version_id"] == made["version_id"]
+    taken = in_store("create", "--type", "claim", "--content", "1", "--id", "mem:tea")
+    assert taken.status == 4
+    assert "actor:local:ann" in taken.error["message"]
+
+
+def test_a_refused_transition_prints_the_rule_that_permits_it(
+    in_store: Program, remember: Remember
+) -> None:
+    version = remember("tea", "--id", "mem:tea", "--lifecycle", "scratch")["version_id"]
+    words = ("transition", "mem:tea", "lifecycle", "active", "--expect", version)
+    failed = in_store(*words, "--policy-basis", "true")
+    assert failed.status == 6
+    assert failed.error["details"]["allowed"] == ["candidate", "archived"]
+    hint = failed.error["details"]["hint"]
+    rule = json.loads(hint[hint.index("{") : hint.index("}") + 1])
+    policy = in_store("scope", "show", "workspace:default").json["policy"]
+    policy["overrides"].append(rule)
+    in_store("scope", "policy", "workspace:default", "--policy", json.dumps(policy))
+    done = in_store(*words, "--policy-basis", "true", "--override", rule["rule_id"])
+    assert done.json["envelope"]["lifecycle_state"] == "active"
+    other = in_store(*words, "--policy-basis", "x", "--override", rule["rule_id"], "--actor", "a:b")
+    assert other.status in (4, 7)
 
 
 def test_a_bare_call_at_a_terminal_shows_help(pamctl: Program) -> None:
@@ -110,9 +160,9 @@ def test_a_store_that_cannot_be_written_is_read(in_store: Program, remember: Rem
 
 def test_a_defect_is_told_without_a_traceback(in_store: Program) -> None:
     (in_store.folder / "sitecustomize.py").write_text(
-        "import pamctl.cli.output\n"
+        "import pamctl.cli.terminal.output\n"
         "def broken(value): raise RuntimeError('boom')\n"
-        "pamctl.cli.output.write_json = broken\n"
+        "pamctl.cli.terminal.output.write_json = broken\n"
     )
     environment = {"PYTHONPATH": str(in_store.folder)}
     failed = in_store("status", env=environment)

@@ -54,7 +54,7 @@ def test_flags_win_over_the_environment(in_store: Program, remember: Remember) -
 
 def test_auto_is_a_table_at_a_terminal(in_store: Program, remember: Remember) -> None:
     object_id = remember("Tea is at four.", "--validation", "corroborated")["object_id"]
-    status, shown = in_store.at_terminal("query")
+    status, shown = in_store.at_terminal("query", env={"COLUMNS": "140"})
     assert status == 0
     assert "OBJECT" in shown
     assert "Tea is at four." in shown

@@ -57,3 +57,46 @@ def test_for_people(in_store: Program, remember: Remember) -> None:
 def test_the_store_is_no_copy_of_itself(in_store: Program) -> None:
     assert in_store("repair", "--from", ".pam").error["code"] == "invalid_request"
     assert in_store("repair", "--from", "nowhere").error["code"] == "scope_not_found"
+
+
+def test_an_export_is_a_copy_too(in_store: Program, remember: Remember, tmp_path: Path) -> None:
+    for name in ("tea", "train"):
+        remember(name)
+    bundle = tmp_path / "monday.pamb"
+    bundle.write_bytes(in_store("export").stdout)
+    (folder,) = (in_store.folder / ".pam").glob("scopes/*")
+    ledger = folder / "ledger.jsonl"
+    before = ledger.read_bytes()
+    version = next(folder.glob("versions/*/*.json"))
+    data = version.read_bytes()
+    version.unlink()
+    ledger.write_bytes(before.replace(b"object_created", b"object_deleted", 1))
+    (in_store.folder / ".pam" / "store.json").unlink()
+    assert in_store("fsck", "--store", ".pam").status == 11
+    repaired = in_store("repair", "--store", ".pam", "--from", str(bundle), "--apply").json
+    assert {action["finding"] for action in repaired["actions"]} >= {
+        "store-file-invalid",
+        "version-missing",
+    }
+    assert {action["from"] for action in repaired["actions"]} == {str(bundle)}
+    assert (ledger.read_bytes(), version.read_bytes()) == (before, data)
+    assert in_store("fsck").status == 0
+    assert len(in_store("query", "--any-state").json["items"]) == 2
+
+
+def test_an_export_that_is_damaged_or_of_another_store_is_refused(
+    in_store: Program, remember: Remember, tmp_path: Path
+) -> None:
+    remember("tea")
+    whole = in_store("export").stdout
+    bundle = tmp_path / "monday.pamb"
+    for data in (whole[:-40], whole.replace(b"object_created", b"object_deleted"), b"", b"{}\n"):
+        bundle.write_bytes(data)
+        assert in_store("repair", "--from", str(bundle)).error["code"] == "invalid_object"
+    bundle.write_bytes(whole)
+    store_file = in_store.folder / ".pam" / "store.json"
+    store_id = json.loads(store_file.read_bytes())["store_id"].encode()
+    store_file.write_bytes(store_file.read_bytes().replace(store_id, b"store:" + b"0" * 32))
+    refused = in_store("repair", "--from", str(bundle)).error
+    assert refused["code"] == "invalid_request"
+    assert "another store" in refused["message"]

@@ -145,6 +145,9 @@ def test_query_document_answers_a_page(coprocess: Coprocess) -> None:
     assert page["next_cursor"] is None
     semantic = {**document, "query": {"kind": "semantic", "text": "tea"}}
     refused = coprocess.ask("query", **semantic, embedding_space_id="embspace:none")
+    assert (refused["code"], refused["details"]["pointer"]) == ("invalid_request", "/ordering")
+    del semantic["ordering"]
+    refused = coprocess.ask("query", **semantic, embedding_space_id="embspace:none")
     assert refused["code"] == "embedding_space_mismatch"
 
 

@@ -8,6 +8,7 @@ run in one shell, in order, in a folder of their own that holds a copy of exampl
 - A command must succeed, or be followed by `$ echo $?`, which shows its status.
 - `<!-- run by .ci/run -->` before a block: it is not run here; a test finds it in .ci/run.
 - `<!-- needs ../shared -->` before a block: it runs where that folder stands by the checkout.
+- `<!-- needs the package NAME -->` before a block: it runs where that is installed.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from pathlib import Path
 
 IN_CI = "<!-- run by .ci/run -->"
 NEEDS_SHARED = "<!-- needs ../shared -->"
+NEEDS_PACKAGE = re.compile(r"<!-- needs the package (\w+) -->")
 
 _TERMINAL_ROWS, _TERMINAL_COLUMNS = 50, 100
 _PATIENCE_SEC = 120

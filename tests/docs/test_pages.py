@@ -42,6 +42,11 @@ def test_generated_pages_are_current(generator: ModuleType) -> None:
         assert there == page(), f"docs/{name} is not current; `make docs` writes it again"
 
 
+def test_the_reference_has_no_page_of_what_is_gone(generator: ModuleType) -> None:
+    there = {f"reference/{path.name}" for path in (ROOT / "docs/reference").iterdir()}
+    assert there == {name for name in generator.GENERATED if name.startswith("reference/")}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=_name)
 def test_links_lead_somewhere(page: Path) -> None:
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.M)
@@ -66,6 +71,14 @@ def test_the_readme_names_every_command() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     missing = [name for name in COMMANDS if not re.search(rf"`{name}\b", readme)]
     assert missing == []
+
+
+def test_every_page_is_in_the_index() -> None:
+    folder = ROOT / "docs"
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    pages = [*folder.glob("*.md"), *folder.glob("tour/*.md")]
+    names = [path.relative_to(folder).as_posix() for path in pages if path.name != "README.md"]
+    assert [name for name in names if f"({name})" not in index] == []
 
 
 def test_every_decision_is_in_the_index() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from tests.conftest import clean_environment
 from tests.docs.shell_blocks import (
     IN_CI,
+    NEEDS_PACKAGE,
     NEEDS_SHARED,
     Outcome,
     Step,
@@ -38,7 +40,17 @@ def _name(document: Path) -> str:
 def _blocks_run(document: Path) -> list[Step]:
     left_out = {IN_CI} if SHARED.is_dir() else {IN_CI, NEEDS_SHARED}
     blocks = read_blocks(document.read_text(encoding="utf-8"))
-    return [step for block in blocks if block.comment not in left_out for step in block.steps]
+    return [
+        step
+        for block in blocks
+        if block.comment not in left_out and not _lacks_package(block.comment)
+        for step in block.steps
+    ]
+
+
+def _lacks_package(comment: str) -> bool:
+    needed = NEEDS_PACKAGE.fullmatch(comment)
+    return needed is not None and find_spec(needed[1]) is None
 
 
 @pytest.mark.parametrize(
