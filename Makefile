@@ -3,19 +3,20 @@
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
-BENCHMARKS ?= cold_start throughput
+BENCHMARKS ?= cold_start batch_cost throughput exchange proofs projection signing vectors retrieval
 
 # The first interpreter that is new enough and can make a virtual environment.
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	"$$name" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	&& { echo "$$name"; break; }; done)
 
-.PHONY: help demo test crash lint bench docs clean
+.PHONY: help demo test crash fuzz lint bench docs clean
 
 help:
 	@echo 'make demo    watch memories being written, changed, projected and verified'
 	@echo 'make test    run the tests, with branch coverage'
 	@echo 'make crash   stop every operation at every system call (minutes; needs strace)'
+	@echo 'make fuzz    put broken bytes to every reader, FUZZ_SECONDS=60 for each'
 	@echo 'make lint    style, types and the layers of the package'
 	@echo 'make bench   run the benchmarks'
 	@echo 'make docs    write the generated pages of docs/ again'
@@ -31,6 +32,14 @@ test: $(VENV)/.developing
 crash: $(VENV)/.developing
 	$(BIN)/python -m pytest -n $(WORKERS) --thorough tests/crash tests/hostile
 
+FUZZ_SECONDS ?= 60
+FUZZ ?= ledger pack version bundle record
+
+fuzz: $(VENV)/.developing
+	@$(BIN)/python -m pip install --quiet --group fuzz \
+		|| echo 'atheris cannot be installed here; inputs are changed at random' >&2
+	@for name in $(FUZZ); do $(BIN)/python -m tests.fuzz.run "$$name" $(FUZZ_SECONDS) || exit 1; done
+
 lint: $(VENV)/.developing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -38,10 +47,12 @@ lint: $(VENV)/.developing
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.developing
+	@$(BIN)/python -m pip install --quiet --group bench
 	@for name in $(BENCHMARKS); do $(BIN)/python -m "benchmarks.$$name" || exit 1; done
 
 docs: $(VENV)/.installed
 	$(BIN)/python docs/generate.py
+	$(BIN)/python -m pamctl.cli.manual
 
 clean:
 	rm -rf $(VENV) demo build dist .coverage .coverage.* .hypothesis .import_linter_cache

@@ -1,55 +1,191 @@
-"""What starting costs, against what the interpreter and the imports alone cost.
+"""What starting costs: every command that reads, and every single write, against what the
+interpreter and one import cost, against git, and against command lines of others.
 
-python -m benchmarks.cold_start [ROUNDS]
+    python -m benchmarks.cold_start [ROUNDS]
+
+Everything runs once a round, in turn, and medians are compared. `pip install --group bench`
+brings the other command lines; those that are not there are left out. A store of 1,000
+memories is read, and written to.
 """
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import median
+from typing import NamedTuple
 
 import pamctl
-from benchmarks.measure import HEADER, Comparison, command, in_turn
 
 PAMCTL = str(Path(sys.executable).with_name("pamctl"))
 SCOPE = "workspace:default"
+ACTOR = {"actor_id": "actor:local:bench", "actor_kind": "human"}
+IMPORT = "python -c 'import typer'"
+TARGETS = {"read": 1.5, "write": 2.2}
+MEMORIES = 1000
+
+
+class Case(NamedTuple):
+    """A command line that is measured.
+
+    kind: `peer`, `read` or `write`.
+    arguments: of round `number`, so that a write can be a new one each time.
+    """
+
+    name: str
+    kind: str
+    arguments: Callable[[int], Sequence[str]]
+
+
+def peers() -> list[Case]:
+    """What pamctl is compared with, as far as it is installed."""
+    python = sys.executable
+    cases = [
+        Case("python -c ''", "peer", lambda _: [python, "-c", ""]),
+        Case(IMPORT, "peer", lambda _: [python, "-c", "import typer"]),
+    ]
+    for name, *words in (
+        ("git", "--version"),
+        ("sqlite-utils", "--version"),
+        ("http", "--version"),
+    ):
+        program = shutil.which(name, path=os.pathsep.join((PAMCTL.rpartition("/")[0], os.defpath)))
+        if program is not None:
+            call = [program, *words]
+            cases.append(Case(" ".join((name, *words)), "peer", lambda _, call=call: call))
+    return cases
+
+
+def commands(store: Path, object_id: str) -> list[Case]:
+    """Every command that reads, and every single write."""
+    read = [
+        "--version",
+        "--help",
+        "help states",
+        "completion bash",
+        "config",
+        "status",
+        f"read {object_id}",
+        "query --limit 10 --any-state",
+        "query --text memory --limit 10",
+        f"history {object_id}",
+        f"diff {object_id}",
+        "log --limit 10",
+        "scope list",
+        f"scope show {SCOPE}",
+        "index status",
+        "snapshot list",
+        "snapshot show snap:bench",
+        "space list",
+        "schema list",
+        "delegate list",
+        "subscribe list",
+    ]
+    cases = [Case(f"pamctl {words}", "read", _of(store, words)) for words in read]
+    writes = {
+        "create": lambda n: ["create", "--type", "claim", "--content", '"x"'],
+        "create, with a key": lambda n: [
+            *("create", "--type", "claim", "--content", '"x"'),
+            *("--idempotency-key", f"cold:{n}"),
+        ],
+        "update": lambda n: [*("update", f"mem:{n}", "--expect", f"{n}", "--content", '"y"')],
+        "transition": lambda n: [
+            *("transition", f"mem:{n + MEMORIES // 4}", "validation", "disputed"),
+            *("--expect", f"{n + MEMORIES // 4}", "--policy-basis", "bench"),
+        ],
+        "relate": lambda n: ["relate", f"mem:{n}", f"about:{n}", f"mem:{n + 1}"],
+        "delete": lambda n: [
+            *("delete", f"mem:{n + MEMORIES // 2}", "--expect"),
+            *(f"{n + MEMORIES // 2}", "--policy-basis", "bench"),
+        ],
+        "snapshot create": lambda n: ["snapshot", "create"],
+    }
+    for name, words in writes.items():
+        cases.append(
+            Case(
+                f"pamctl {name}",
+                "write",
+                lambda n, words=words: [PAMCTL, *words(n), "--store", str(store)],
+            )
+        )
+    return cases
+
+
+def _of(store: Path, words: str) -> Callable[[int], Sequence[str]]:
+    call = [PAMCTL, *words.split()]
+    if words.split()[0] not in ("--version", "--help", "help", "completion"):
+        call += ["--store", str(store)]
+    return lambda _: call
+
+
+def measure(cases: Sequence[Case], rounds: int, warm_up: int = 2) -> dict[str, float]:
+    """Median seconds of each, run in turn."""
+    took: dict[str, list[float]] = {case.name: [] for case in cases}
+    for number in range(rounds + warm_up):
+        for case in cases:
+            arguments = case.arguments(number)
+            start = time.perf_counter()
+            subprocess.run(
+                arguments, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+            )
+            if number >= warm_up:
+                took[case.name].append(time.perf_counter() - start)
+    return {name: median(times) for name, times in took.items()}
 
 
 def main(rounds: int) -> None:
     """Print the table."""
+    assert rounds + 4 < MEMORIES // 4
     with tempfile.TemporaryDirectory() as folder:
-        path = str(Path(folder) / ".pam")
+        path = Path(folder) / ".pam"
         store = pamctl.init_store(path)
-        for number in range(1000):
-            made = store.create(
-                scope_id=SCOPE,
-                object_type="claim",
-                canonical_content={"statement": f"Memory number {number}."},
-                actor={"actor_id": "actor:local:bench", "actor_kind": "human"},
-                provenance={"activity": "created"},
-                validation_state="corroborated",
-            )
+        versions = []
+        with store.group() as group:
+            for number in range(MEMORIES):
+                made = group.perform(
+                    "create",
+                    {
+                        "scope_id": SCOPE,
+                        "object_id": f"mem:{number}",
+                        "object_type": "claim",
+                        "canonical_content": {"statement": f"Memory number {number}."},
+                        "actor": ACTOR,
+                        "provenance": {"activity": "created"},
+                        "validation_state": "corroborated",
+                    },
+                )
+                versions.append(made["version_id"])
+        store.snapshots.create(scope_id=SCOPE, actor=ACTOR, snapshot_id="snap:bench")
         store.close()
-        imports = "import typer, orjson, sqlite3"
-        cases = [
-            ("`pamctl --version`", ["--version"], "import typer", "<= 1.2"),
-            ("`pamctl read`", ["read", made["object_id"], "--store", path], imports, "<= 1.4"),
-            ("`pamctl query --limit 10`", ["query", "--limit", "10", "--store", path], imports, ""),
-            (
-                "`pamctl create`",
-                ["create", "--type", "claim", "--content", '"x"', "--store", path],
-                "import typer",
-                "<= 2.2 (later)",
-            ),
-        ]
-        print(HEADER)
-        for name, arguments, peer, target in cases:
-            ours, theirs = in_turn(
-                command([PAMCTL, *arguments]), command([sys.executable, "-c", peer]), rounds
-            )
-            print(Comparison(f"{name} / `python -c '{peer}'`", ours, theirs, target).row())
+        cases = [*peers(), *commands(path, f"mem:{MEMORIES - 1}")]
+        cases = [_with_versions(case, versions) for case in cases]
+        took = measure(cases, rounds)
+    base = took[IMPORT]
+    print("| command | ms | / import typer | target |\n|---|---|---|---|")
+    for case in cases:
+        target = f"< {TARGETS[case.kind]}" if case.kind in TARGETS else ""
+        ratio = took[case.name] / base
+        print(f"| `{case.name}` | {took[case.name] * 1e3:.1f} | {ratio:.2f} | {target} |")
+
+
+def _with_versions(case: Case, versions: Sequence[str]) -> Case:
+    """A case whose --expect names the version that the memory of its number has."""
+
+    def arguments(number: int) -> Sequence[str]:
+        words = list(case.arguments(number))
+        if "--expect" in words:
+            place = words.index("--expect") + 1
+            words[place] = versions[int(words[place])]
+        return words
+
+    return case._replace(arguments=arguments)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 30)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 20)

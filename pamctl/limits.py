@@ -41,6 +41,23 @@ group, so beyond a few thousand a larger group gains nothing and costs memory.""
 GROUP_BYTES_MAX = 32 * 1024 * 1024
 """Input bytes that a batch commits together; bounds its memory whatever the operations are."""
 
+LOOSE_VERSIONS_MAX = 8192
+"""About how many versions of a scope are files of their own before a write packs them. By then
+packing takes a fraction of a second, once in thousands of writes; and folders, backups and
+clones never have to deal with hundreds of thousands of small files."""
+
+SMALL_PACKS_MAX = 256
+"""About how many small packs a scope has before a write merges them: each operation that
+makes two versions leaves one."""
+
+SMALL_PACK_BYTES = 1024 * 1024
+"""A pack that is smaller is merged with others when there is packing to do. Larger ones are
+left alone, so that a version is copied a few times in its life and not each time."""
+
+PACK_BYTES_MAX = 8 * 1024 * 1024
+"""Of a pack that packing makes. It is held in memory while it is written, and the lock is let
+go after each."""
+
 LOCK_WAIT_SEC = 10.0
 """How long a writer waits for a scope before it answers service_unavailable. A commit takes
 milliseconds; a group of the largest size takes about a second."""
@@ -68,6 +85,13 @@ for a fraction of a second however little a filter lets through."""
 PREDICATE_MEMBERS_MAX = 32
 """Conditions of one subscription's predicate: each is tried on every event."""
 
+CONTENT_SCHEMA_BYTES_MAX = 256 * 1024
+"""A JSON Schema that a scope registers: read whenever content names it."""
+
+CONTENT_SCHEMA_PARTS_MAX = 10_000
+"""Parts of such a schema when its references are written out: the steps that it may take for
+each value in the content. The largest schema of this project has under a thousand."""
+
 EMBEDDING_DIMENSIONS_MAX = 65_536
 """Numbers in one vector: sixteen times what the largest models in use give."""
 
@@ -85,3 +109,45 @@ PROJECTION_BYTES_MAX = 256 * 1024 * 1024
 
 PROJECTION_RECORD_BYTES_MAX = 32 * 1024 * 1024
 """The JSON of one record: 65,535 entries take 22 MB in canonical form."""
+
+CHECKPOINT_BYTES_MAX = 64 * 1024
+"""One checkpoint: five short lines, and as many signatures as a note may have."""
+
+PROOF_BYTES_MAX = DOCUMENT_BYTES_MAX + 2 * CHECKPOINT_BYTES_MAX
+"""One proof about a ledger: the longest line that a ledger has, hashes and a checkpoint."""
+
+BUNDLE_WINDOW_BYTES_MAX = 128 * 1024 * 1024
+"""Memory that a compressed bundle may ask its reader for: what `zstd --ultra` and `--long` use
+by default."""
+
+BUNDLE_EXPANSION_MAX = 1000
+"""How many times larger than its file a compressed bundle may be. Text of ledgers shrinks to a
+tenth, repeated text to a hundredth; what shrinks to less was made to fill a disk."""
+
+BUNDLE_EXPANSION_FREE_BYTES = 16 * 1024 * 1024
+"""Bytes that a compressed bundle may have in any case, so that a small one is never refused."""
+
+WHERE_CHARS_MAX = 16_384
+"""One expression of a query over envelopes: many times what a person writes, still parsed in
+a moment."""
+
+WHERE_TERMS_MAX = 256
+"""Conditions and values of all expressions of a query together. Each is tried on every
+version that the index cannot decide about."""
+
+WHERE_NESTING_MAX = 32
+"""Parentheses and negations within one another; far below the depth at which a recursive
+reader runs out of stack."""
+
+PATTERN_STATES_MAX = 2000
+"""States of a pattern's machine. A character of a text costs at most a look at each."""
+
+SNIPPET_CHARS = 160
+"""The passage that shows where a text was found: two lines of a terminal."""
+
+INDEXED_FROM_VERSIONS = 20_000
+"""Versions in a scope from which on queries make indexes of what they select and order by.
+Fewer are looked through in some ten milliseconds."""
+
+KEY_RECORDS_MAX = 10_000
+"""Key records in a folder of a keyring. Every operation looks through them for its actor."""

@@ -16,6 +16,19 @@ from hypothesis import settings
 settings.register_profile("deterministic", derandomize=True, database=None, deadline=None)
 settings.load_profile("deterministic")
 
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--thorough", action="store_true", help="the long forms of tests that have one (minutes)"
+    )
+
+
+@pytest.fixture(scope="session")
+def thorough(pytestconfig: pytest.Config) -> bool:
+    """Whether every case is wanted, where a short form takes seconds."""
+    return bool(pytestconfig.getoption("--thorough"))
+
+
 FIRST_MOMENT_NS = 1_767_225_600_000_000_000
 """2026-01-01T00:00:00Z: the first reading of the fixed clock."""
 

@@ -11,8 +11,10 @@ from pamctl.crypto.keys import PrivateKey
 from pamctl.encoding import base64url
 from pamctl.encoding.canonical import canonical
 from pamctl.encoding.digests import sha256_digest
+from pamctl.projection.candidates import Candidates
+from pamctl.projection.choice import Candidate, Limits
 from pamctl.projection.materials import Materials
-from pamctl.projection.produce import Adapter, Candidate, Candidates, Limits, Projection, produce
+from pamctl.projection.produce import Adapter, Projection, produce
 from pamctl.projection.profiles import apertomemory
 from pamctl.projection.reasons import Verdict
 from pamctl.projection.record import NativeResult, signing_bytes

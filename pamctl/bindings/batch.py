@@ -45,11 +45,14 @@ class Terms(NamedTuple):
     defaults: `scope_id` and `actor` of lines that leave them out.
     atomic: commit everything or nothing.
     continue_on_error: go on behind an operation that failed.
+    key: makes an idempotency key for a change that comes without one, from its operation and
+        arguments; None to leave it without.
     """
 
     defaults: Mapping[str, Any]
     atomic: bool = False
     continue_on_error: bool = False
+    key: Callable[[str, Mapping[str, Any]], str] | None = None
 
 
 class Tally(NamedTuple):
@@ -152,6 +155,9 @@ class _Batch:
             arguments["scope_id"] = self._terms.defaults["scope_id"]
         if operation.acting and "actor" not in arguments:
             arguments["actor"] = self._terms.defaults["actor"]
+        make_key = self._terms.key
+        if make_key is not None and operation.grouped and "idempotency_key" not in arguments:
+            arguments["idempotency_key"] = make_key(request.operation, arguments)
         return Question(number, request, arguments)
 
     def _answer(self, group: Group, questions: list[Question], results: list[bytes]) -> None:

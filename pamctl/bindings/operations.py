@@ -109,9 +109,12 @@ def _redact(performer: Performer, arguments: Arguments) -> Any:
 
 
 def _query(performer: Performer, arguments: Arguments) -> Any:
-    """Flat arguments answer a list of envelopes; a query document answers the whole page."""
+    """Flat arguments answer a list of envelopes; a query document answers the whole page, and
+    so does a query by similarity, whose answer has to name its space (PAMSPEC §7.8)."""
     if is_query_document(arguments):
         return performer.perform("query", query_arguments(arguments))
+    if "embedding_space_id" in arguments:
+        return _checked("query")(performer, arguments)
     return _checked("query")(performer, arguments)["items"]
 
 
@@ -152,6 +155,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "inspect_history": Operation(_inspect_history),
     "history": Operation(_history),
     "log": Operation(_checked("log")),
+    "diff": Operation(_checked("diff")),
     "subscribe": Operation(_grouped("subscribe"), grouped=True),
     "unsubscribe": Operation(_checked("close_subscription"), scoped=False, acting=False),
     "poll_subscription": Operation(_poll, scoped=False, acting=False),
@@ -169,13 +173,19 @@ OPERATIONS: Mapping[str, Operation] = {
     "snapshot_list": Operation(_checked("snapshot_list")),
     "snapshot_show": Operation(_checked("snapshot_show")),
     "snapshot_diff": Operation(_checked("snapshot_diff")),
+    "schema_add": Operation(_grouped("schema_add"), grouped=True),
+    "schema_list": Operation(_checked("schema_list")),
+    "schema_show": Operation(_checked("schema_show")),
     "space_add": Operation(_grouped("space_add"), grouped=True),
+    "checkpoint_record": Operation(_grouped("checkpoint_record"), grouped=True),
     "space_list": Operation(_checked("space_list")),
     "space_show": Operation(_checked("space_show")),
     "embedding_put": Operation(_checked("embedding_put")),
     "embedding_delete": Operation(_checked("embedding_delete")),
     "embedding_status": Operation(_checked("embedding_status")),
     "embedding_export": Operation(_checked("embedding_export")),
+    "embedding_pending": Operation(_checked("embedding_pending")),
+    "embedding_generate": Operation(_checked("embedding_generate")),
     "scope_create": Operation(_checked("scope_create")),
     "scope_list": Operation(_checked("scope_list"), scoped=False, acting=False),
     "scope_show": Operation(_checked("scope_show"), acting=False),

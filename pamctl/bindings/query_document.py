@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pamctl.errors import EmbeddingSpaceMismatch
+from pamctl.errors import InvalidRequest
 
 # Nothing is scored by similarity in a structured query, so a score cannot break its ties.
 _SCORES = ("semantic_score",)
+_BY_SIMILARITY = ("semantic", "hybrid")
+_TIE_BREAK = ["object_id", "version_id"]
 
 
 def is_query_document(arguments: Mapping[str, Any]) -> bool:
@@ -19,33 +21,42 @@ def is_query_document(arguments: Mapping[str, Any]) -> bool:
 def query_arguments(document: Mapping[str, Any]) -> dict[str, Any]:
     """The flat arguments that ask for what `document` asks for.
 
-    Raises InvalidRequest for what is no query document, and EmbeddingSpaceMismatch for a
-    similarity query.
+    Raises InvalidRequest for what is no query document.
     """
     from pamctl.model.documents import check
 
     check("query", document)
     query = document["query"]
-    _refuse_absent(document, query)
     arguments = {**query.get("filters", {}), **document["pagination"]}
     for name in ("scope_id", "operation_id", "actor", "snapshot_id"):
         if name in document:
             arguments[name] = document[name]
-    if "text" in query:
-        arguments["text"] = query["text"]
+    for name in ("text", "vector", "like_object_id"):
+        if name in query:
+            arguments[name] = query[name]
     if document.get("explain_ranking"):
         arguments["explain"] = True
+    if query["kind"] in _BY_SIMILARITY:
+        _require_its_order(document.get("ordering", {}))
+        arguments["embedding_space_id"] = document["embedding_space_id"]
+        if query["kind"] == "hybrid":
+            arguments["hybrid"] = True
+        return arguments
     order = _order(document.get("ordering", {}), query)
     if order:
         arguments["order_by"] = order
     return arguments
 
 
-def _refuse_absent(document: Mapping[str, Any], query: Mapping[str, Any]) -> None:
-    """Refuses what names a thing that no scope here has."""
-    if query["kind"] in ("semantic", "hybrid"):
-        space = document["embedding_space_id"]
-        raise EmbeddingSpaceMismatch(f"the scope has no Embedding Space {space}")
+def _require_its_order(ordering: Mapping[str, Any]) -> None:
+    """Raises InvalidRequest for another order than a ranking by similarity has."""
+    asked = [*ordering.get("order_by", ()), *ordering.get("tie_break", ())]
+    rest = [name for name in asked if name not in (*_SCORES, "relevance")]
+    if rest != _TIE_BREAK[: len(rest)]:
+        raise InvalidRequest(
+            "a query by similarity is in the order of its scores, then of object_id and version_id",
+            pointer="/ordering",
+        )
 
 
 def _order(ordering: Mapping[str, Any], query: Mapping[str, Any]) -> list[str]:

@@ -9,6 +9,7 @@ way; a property test holds the two to each other.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import orjson
@@ -21,6 +22,13 @@ _SORTED = orjson.OPT_SORT_KEYS
 _PLAIN_FLOAT_MIN, _PLAIN_FLOAT_MAX = 1e-4, 1e15
 # From here on RFC 8785 spells whole numbers with an exponent.
 _EXPONENT_MIN = 1e21
+# What may be a number that is no short integer, and no fraction of at most three digits, which
+# both spell alike; also, at times, part of a text. Each pattern begins with what it begins
+# with in all cases: an alternative there takes Python five times as long.
+_SUSPICIOUS = rb"-?(?:[0-9]+(?:[eE]|\.(?![0-9]{0,2}[1-9][,}\]]))|[0-9]{16})"
+_SUSPICIOUS_MEMBER = re.compile(rb'":' + _SUSPICIOUS)
+_SUSPICIOUS_FIRST = re.compile(rb"\[" + _SUSPICIOUS)
+_SUSPICIOUS_LATER = re.compile(rb"," + _SUSPICIOUS)
 
 
 def canonical(value: Any) -> bytes:
@@ -39,6 +47,26 @@ def canonical(value: Any) -> bytes:
         return rfc8785.dumps(value)
     except (rfc8785.CanonicalizationError, UnicodeError) as cause:
         raise _unspeakable(cause) from cause
+
+
+def is_canonical(value: Any, data: bytes) -> bool:
+    """Whether `data` is the canonical spelling of `value`, which was read from it.
+
+    Bytes that show no number, no name and no depth that `orjson` treats in its own way are
+    judged by it alone, which takes a tenth of the time of `canonical`.
+    """
+    suspicious = (
+        b"\xf0" in data
+        or _SUSPICIOUS_MEMBER.search(data)
+        or _SUSPICIOUS_FIRST.search(data)
+        or _SUSPICIOUS_LATER.search(data)
+    )
+    if not suspicious and data.count(b"{") + data.count(b"[") <= DEPTH_MAX:
+        return orjson.dumps(value, option=_SORTED) == data
+    try:
+        return canonical(value) == data
+    except InvalidObject:
+        return False
 
 
 def is_plain(value: Any, *, levels_around: int = 0) -> bool:

@@ -20,6 +20,7 @@ _PLAIN_UTC = re.compile(r"\d{4}-\d{2}-\d{2}T(?:[01]\d|2[0-3]):\d{2}:[0-5]\d(?:\.
 _EPOCH = datetime(1970, 1, 1)
 
 
+@lru_cache(maxsize=1024)
 def instant(text: str) -> str:
     """The instant that `text` names, as a key: UTC, no trailing zeros, no `Z`.
 

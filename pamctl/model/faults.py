@@ -29,10 +29,21 @@ REQUESTS = "requests/"
 
 _ERRORS: dict[str, type[PamError]] = {
     **dict.fromkeys(
-        ("query", "subscription", "policy", "scope", "trust-policy", "batch-request"),
+        (
+            "query",
+            "subscription",
+            "policy",
+            "scope",
+            "trust-policy",
+            "selection-policy",
+            "batch-request",
+        ),
         InvalidRequest,
     ),
-    **dict.fromkeys(("store", "ledger-entry", "version-file", "erasure-stub"), StoreDamaged),
+    **dict.fromkeys(
+        ("store", "ledger-entry", "version-file", "erasure-stub", "withheld-stub", "custody"),
+        StoreDamaged,
+    ),
     "subscription-cursor": StoreDamaged,
 }
 """By document; a document of the draft's model that is not listed is an InvalidObject."""
@@ -67,6 +78,7 @@ ACCEPTED = {
     "digest": "a digest is sha256: and 64 lowercase hexadecimal digits",
     "hexadecimal_digest": "64 lowercase hexadecimal digits are accepted",
     "salt": "sixteen bytes in unpadded base64url are accepted",
+    "vector_bytes": "bytes in unpadded base64url are accepted",
     "json_pointer": "a JSON Pointer is accepted, such as /title",
     "signature": "64 bytes in unpadded base64url are accepted",
     "author_key_id": "unpadded base64url is accepted, or null",
@@ -150,7 +162,8 @@ def error_class(name: str, fault: Fault, value: Any) -> type[PamError]:
     # What a promotion says of its target becomes members of an object without the prefix.
     argument = argument.removeprefix("target_")
     missing_or_unknown = fault.keyword in ("required", "additionalProperties") and not below
-    if argument == "schema_id" and fault.keyword == "required":
+    # An extension type without its schema; a request about schemas is wrong as a request.
+    if argument == "schema_id" and fault.keyword == "required" and "/schema_" not in name:
         return InvalidObject
     if missing_or_unknown or fault.keyword == "not":
         return InvalidRequest

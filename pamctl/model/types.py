@@ -252,7 +252,8 @@ class QueryResult(TypedDict):
 
     `ledger_sequence` is the last event that the answer takes into account; `index` says
     how the derived index stood; `total` counts the matches on all pages, where that was
-    asked for, and `explanation` says of each item why it stands where it does.
+    asked for, and `explanation` says of each item why it stands where it does, `plan` how the
+    answer was come by, `snippets` where in each item the text was found.
     """
 
     items: list[Envelope]
@@ -262,6 +263,8 @@ class QueryResult(TypedDict):
     index: NotRequired[dict[str, JSON]]
     total: NotRequired[int]
     explanation: NotRequired[list[dict[str, JSON]]]
+    plan: NotRequired[dict[str, JSON]]
+    snippets: NotRequired[list[dict[str, JSON]]]
 
 
 class ScopeStatus(TypedDict):

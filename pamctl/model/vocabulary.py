@@ -88,6 +88,16 @@ OrderField = Literal[
     "object_id",
     "object_type",
     "version_id",
+    "schema_id",
+    "actor_id",
+    "provenance_id",
+    "source_ref",
+    "activity",
+    "lifecycle_state",
+    "availability_state",
+    "retention_state",
+    "validation_state",
+    "integrity_digest",
     "relevance",
 ]
 
@@ -98,6 +108,7 @@ EntryKind = Literal[
     "idempotency",
     "erasure",
     "snapshot",
+    "schema",
     "space",
     "checkpoint",
     "pack",
@@ -137,9 +148,13 @@ GOVERNED_OPERATIONS: tuple[str, ...] = (
     "revoke_delegation",
     "list_delegations",
     "create_snapshot",
+    "add_schema",
     "add_space",
+    "record_checkpoint",
     "put_embedding",
     "delete_embedding",
+    "export",
+    "import",
 )
 """What the rules of a policy name: the operations, and those over authority itself."""
 
@@ -160,7 +175,8 @@ TEMPORAL_BASES: tuple[TemporalBasis, ...] = get_args(TemporalBasis)
 """Which time a temporal filter means. PAMSPEC §11."""
 
 ORDER_FIELDS: tuple[OrderField, ...] = get_args(OrderField)
-"""What a query can be ordered by; each may be followed by `:desc`."""
+"""What a query can be ordered by; each may be followed by `:desc`. States are in the order of
+the drafts, not of the alphabet."""
 
 ENTRY_KINDS: tuple[EntryKind, ...] = get_args(EntryKind)
 """Kinds of ledger entries."""

@@ -48,7 +48,7 @@ def require_space(embedding: Mapping[str, Any], pointer: str) -> str:
 def vector_bytes(
     vector: Sequence[int | float], descriptor: Mapping[str, Any], pointer: str
 ) -> bytes:
-    """A vector as little-endian 32-bit floats.
+    """A vector as little-endian 32-bit floats. pointer: of what the vector is a member of.
 
     Raises EmbeddingSpaceMismatch for another number of dimensions than the space has, and
     InvalidRequest for a number beyond the range of such floats.
@@ -56,7 +56,7 @@ def vector_bytes(
     dimensions = descriptor["dimensions"]
     if len(vector) != dimensions:
         raise EmbeddingSpaceMismatch(
-            f"{pointer} has {len(vector)} dimensions; "
+            f"{pointer or 'the vector'} has {len(vector)} dimensions; "
             f"{descriptor['embedding_space_id']} has {dimensions}",
             policy_rule_id="embedding_space_dimensions",
             pointer=f"{pointer}/vector",

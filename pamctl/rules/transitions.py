@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
+from pamctl.encoding.canonical import canonical
 from pamctl.errors import InvalidRequest, InvalidStateTransition, PolicyDenied
 
 # What a transition needs besides being in the table. A scope's policy grants a condition by
@@ -110,6 +111,7 @@ def decide_transition(
         # nobody may move a value between dimensions (PAMSPEC Appendix B).
         raise InvalidStateTransition(
             f"{target!r} is no {dimension} state; those are {', '.join(machine)}",
+            hint=_meant(target, machine),
             dimension=dimension,
             target_state=target,
         )
@@ -125,7 +127,7 @@ def decide_transition(
         raise PolicyDenied(
             f"going from {current} to {target} needs a rule of this scope's policy "
             f"with the condition {condition!r}",
-            hint="`pamctl scope policy` shows the rules; --override RULE invokes one by name",
+            hint=_permitting(dimension, current, target, condition, actor_id),
             dimension=dimension,
             condition=condition,
         )
@@ -136,9 +138,17 @@ def decide_transition(
                 return TransitionDecision(OVERRIDE, rule)
             raise PolicyDenied(
                 f"no rule {override!r} of this scope's policy permits {current} to {target}",
+                hint=_permitting(dimension, current, target, OVERRIDE, actor_id),
                 dimension=dimension,
             )
-        raise _refused(dimension, current, target, "only an override rule can permit it")
+        raise _refused(
+            dimension,
+            current,
+            target,
+            "only an override rule can permit it",
+            f"; {_permitting(dimension, current, target, OVERRIDE, actor_id)}, and is invoked by"
+            " --override",
+        )
     raise _refused(dimension, current, target, None)
 
 
@@ -193,15 +203,35 @@ def _granting(
     return None
 
 
+def _meant(target: str, states: Iterable[str]) -> str | None:
+    from difflib import get_close_matches
+
+    nearest = get_close_matches(target, states, n=1)
+    return f"did you mean {nearest[0]!r}?" if nearest else None
+
+
+def _permitting(dimension: str, current: str, target: str, condition: str, actor_id: str) -> str:
+    """The rule that would permit it to this actor, to be put among a policy's overrides."""
+    rule = {
+        "rule_id": f"rule:{dimension}:{current}-to-{target}",
+        "dimension": dimension,
+        "from": [current],
+        "to": [target],
+        "condition": condition,
+        "actors": [actor_id],
+    }
+    return f"this rule among the overrides of the policy permits it: {canonical(rule).decode()}"
+
+
 def _refused(
-    dimension: str, current: str, target: str, condition: str | None
+    dimension: str, current: str, target: str, condition: str | None, advice: str = ""
 ) -> InvalidStateTransition:
     allowed = list(ALLOWED[dimension][current])
     ways = ", ".join(allowed) if allowed else "nothing: it is final"
     return InvalidStateTransition(
         f"{dimension} cannot go from {current} to {target}"
         + (f"; {condition}" if condition else ""),
-        hint=f"from {current} it can go to {ways}",
+        hint=f"from {current} it can go to {ways}{advice}",
         dimension=dimension,
         from_state=current,
         target_state=target,

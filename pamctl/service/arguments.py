@@ -174,6 +174,18 @@ class HistoryArguments(Reading):
     cursor: NotRequired[str]
 
 
+class DiffArguments(Reading):
+    """What history shows of two versions, compared. A version is named by its id or by its
+    number in the history."""
+
+    object_id: str
+    from_version_id: NotRequired[str]
+    to_version_id: NotRequired[str]
+    from_sequence: NotRequired[int]
+    to_sequence: NotRequired[int]
+    snapshot_id: NotRequired[str]
+
+
 class LogArguments(Reading):
     """PAMSPEC §7.7."""
 
@@ -186,8 +198,11 @@ class LogArguments(Reading):
 
 
 class QueryArguments(Reading, total=False):
-    """PAMSPEC §10.6, §11. Filters of one kind are alternatives; kinds are joined by and."""
+    """PAMSPEC §10.6, §11. Filters of one kind are alternatives; kinds are joined by and.
+    where: expressions of `rules.where_grammar`, joined by and too."""
 
+    object_id: Sequence[str]
+    version_id: Sequence[str]
     object_type: Sequence[str]
     lifecycle_state: Sequence[str]
     availability_state: Sequence[str]
@@ -198,10 +213,17 @@ class QueryArguments(Reading, total=False):
     provenance_id: Sequence[str]
     actor_id: Sequence[str]
     source_ref: Sequence[str]
+    activity: Sequence[str]
+    integrity_digest: Sequence[str]
+    where: Sequence[str]
     related_to: Mapping[str, Any]
     relationship_type: Sequence[str]
     relationships: bool
     text: str
+    embedding_space_id: str
+    vector: Sequence[float]
+    like_object_id: str
+    hybrid: bool
     temporal: Mapping[str, Any]
     as_of: int | str
     snapshot_id: str
@@ -210,6 +232,7 @@ class QueryArguments(Reading, total=False):
     cursor: str
     count: bool
     explain: bool
+    snippets: bool
 
 
 class ScopeArguments(TypedDict):

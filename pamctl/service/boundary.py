@@ -20,7 +20,7 @@ from pamctl.service.authority import governed_type, sight_of
 if TYPE_CHECKING:
     from pamctl.index.rows import VersionRow
     from pamctl.index.scope_index import ScopeIndex
-    from pamctl.index.structured_query import Page, StructuredQuery
+    from pamctl.index.structured_query import StructuredQuery
     from pamctl.rules.authorization import Sight
     from pamctl.service.open_scope import OpenScope
 
@@ -86,21 +86,19 @@ class Boundary:
         sealed_at = self.sealed_at if authorized else None
         return self.scope.index.current(row.object_id, sealed_at) or row
 
-    def search(self, query: StructuredQuery) -> Page:
-        """The page of a query as of the snapshot.
+    def index_for(self, query: StructuredQuery) -> ScopeIndex:
+        """The index that answers a query as of the snapshot.
 
         Text that was withdrawn since then is found as it was, unless it was erased; the index
-        of that time is then made anew, in memory.
+        of that time is then made anew, in memory, and says of a version where its bytes stood.
         """
         index = self.scope.index
         as_it_was = self.history is None or self.history.everything
         if query.text is None or not (
             as_it_was and index.boundaries.text_withdrawn_since(self.sealed_at)
         ):
-            return index.search(query)
-        page = self.scope.index_at(self.n).search(query)
-        # Where their bytes stand may have changed since.
-        return page._replace(rows=[_now(index, row) for row in page.rows])
+            return index
+        return self.scope.index_at(self.n)
 
 
 def sealed_in(scope: OpenScope, snapshot_id: str) -> Boundary:
@@ -126,7 +124,3 @@ def boundary_of(scope: OpenScope, request: Mapping[str, Any]) -> Boundary | None
         return None
     history = sight_of(scope.policy(), request, "inspect_history")
     return replace(sealed_in(scope, snapshot_id), history=history)
-
-
-def _now(index: ScopeIndex, row: VersionRow) -> VersionRow:
-    return index.version(row.version_id) or row

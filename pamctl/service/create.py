@@ -11,6 +11,7 @@ from pamctl.model.vocabulary import SPEC_VERSION
 from pamctl.service.authority import require
 from pamctl.service.desk import Change, Desk
 from pamctl.service.envelopes import assert_times, complete_provenance, first_states
+from pamctl.service.schemas import require_registered
 
 _OPTIONAL = ("schema_id", "quality_signals", "integrity", "relationship_refs")
 
@@ -54,6 +55,7 @@ def new_object(desk: Desk, request: Mapping[str, Any]) -> Change:
             envelope[member] = request[member]
     assert_times(request, envelope)
     semantic_checks(envelope)
+    require_registered(desk, envelope)
     payload = {"object_type": object_type}
     return desk.commit_version(
         envelope, "object_created", request, payload, plain=desk.plain_request
@@ -69,7 +71,8 @@ def _refuse_taken(desk: Desk, object_id: str) -> None:
             object_id=object_id,
         )
     raise VersionConflict(
-        f"{object_id} exists already",
+        f"{object_id} exists already: version {current.get('sequence')} was written by "
+        f"{current.get('actor', {}).get('actor_id')} at {current.get('committed_at')}",
         hint=f"change it with `pamctl update {object_id} --expect VERSION`, or choose another id",
         object_id=object_id,
         current_version_id=current.get("version_id"),

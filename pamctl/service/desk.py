@@ -5,18 +5,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pamctl.encoding.base64url import encode
 from pamctl.encoding.canonical import canonical
 from pamctl.errors import InvalidObject, ObjectDeleted, ObjectNotFound, VersionConflict
 from pamctl.limits import CONTENT_BYTES_MAX
 from pamctl.rules.authorization import DEFAULT_POLICY_BASIS
-from pamctl.service.envelopes import evaluated
+from pamctl.service.envelopes import evaluated, signed
 from pamctl.service.open_scope import OpenScope
 from pamctl.service.sources import Sources
 from pamctl.store.commit import NewEntry, NewVersion
 from pamctl.store.versions import SALT_BYTES
+
+if TYPE_CHECKING:
+    from pamctl.crypto.keys import PrivateKey
 
 IDENTIFIERS = ("object_id", "relationship_id", "delegation_id")
 """The member that names what an envelope is a version of, by its family."""
@@ -76,11 +79,13 @@ class Desk:
     neighbour: another scope of the store as this group of operations knows it, to be looked
         at and not to be changed from here; None for one that is not there.
     scope_ids: the scopes of the store.
+    signer: the key of an actor that is bound to one, for an operation.
     staged_events: by version id, what commits the versions that are staged.
     erased: addresses that what is staged erases.
     exercised: by delegation id, how often it was exercised by what is staged.
     subscriptions: by id, the standing of those that are opened or closed by what is staged.
-    descriptors: by kind and id, the snapshots and Embedding Spaces that are staged.
+    descriptors: by kind and id, the snapshots, Embedding Spaces and content schemas that are
+        staged.
     evaluation_run_id: of the evaluation that is going on; it goes into the provenance of
         every version and into every event (PAMSPEC §18.11).
     """
@@ -92,6 +97,7 @@ class Desk:
     plain_request: bool = False
     neighbour: Callable[[str], Desk | None] = field(default=lambda scope_id: None)
     scope_ids: Callable[[], Iterable[str]] = field(default=tuple)
+    signer: Callable[[str, str], PrivateKey | None] = field(default=lambda actor, operation: None)
     absent: Set[str] = frozenset()
     staged_objects: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     staged_versions: dict[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -198,6 +204,9 @@ class Desk:
         """
         if self.evaluation_run_id is not None:
             envelope = evaluated(envelope, self.evaluation_run_id)
+        key = self.signer(envelope["actor"]["actor_id"], event_type)
+        if key is not None:
+            envelope = signed(envelope, key, plain=plain)
         salt = self.sources.entropy(SALT_BYTES)
         version = NewVersion.seal(envelope, salt, plain=plain)
         if len(version.data) > CONTENT_BYTES_MAX:

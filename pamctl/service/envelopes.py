@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pamctl.encoding.timestamps import to_utc
 from pamctl.errors import InvalidRequest
 from pamctl.service.sources import Sources
 from pamctl.store.versions import remainder
+
+if TYPE_CHECKING:
+    from pamctl.crypto.keys import PrivateKey
 
 TOMBSTONE: Mapping[str, Any] = {"tombstone": True}
 TEMPORAL_ASSERTIONS = ("observed_at", "asserted_at", "valid_from", "valid_until")
@@ -34,10 +37,10 @@ def complete_provenance(
             provenance["actor"] = {**provenance["actor"], **delegated}
         else:
             provenance = _with_evidence(provenance, actor["delegation_id"])
-    provenance.setdefault("recorded_at", now)
     for member in ("observed_at", "recorded_at"):
         if member in provenance:
             provenance[member] = utc(provenance[member], f"/provenance/{member}")
+    provenance.setdefault("recorded_at", now)
     return provenance
 
 
@@ -108,6 +111,23 @@ def evaluated(envelope: Mapping[str, Any], run_id: str) -> dict[str, Any]:
     """An envelope whose provenance names the evaluation run that wrote it, among its
     evidence: provenance has no member of its own for it (PAMSPEC §8.6, §18.11)."""
     return {**envelope, "provenance": _with_evidence(envelope["provenance"], run_id)}
+
+
+def signed(envelope: Mapping[str, Any], key: PrivateKey, *, plain: bool) -> dict[str, Any]:
+    """An envelope with its actor's signature. `store-format/signatures.md`.
+
+    Raises InvalidRequest where it brings integrity metadata of its own: one member cannot be
+    both.
+    """
+    from pamctl.crypto.version_signatures import sign
+
+    if "integrity" in envelope:
+        raise InvalidRequest(
+            "what a bound actor writes is signed, and has no room for other integrity metadata",
+            hint="leave out integrity, or put the digest into the content or its provenance",
+            pointer="/integrity",
+        )
+    return {**envelope, "integrity": sign(envelope, key, plain=plain)}
 
 
 def _with_evidence(provenance: Mapping[str, Any], reference: str) -> dict[str, Any]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 SCOPE_KIND = "evaluation"
 
-_THROUGH_THE_SNAPSHOT = frozenset(("read", "query", "history", "log"))
+_THROUGH_THE_SNAPSHOT = frozenset(("read", "query", "history", "log", "diff"))
 _ABOUT_THE_SNAPSHOT = frozenset(("snapshot_show", "space_list", "space_show", "scope_show"))
 _ABOUT_THE_STORE = frozenset(("scope_list", "status", "scope_policy_test"))
 

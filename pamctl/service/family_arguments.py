@@ -157,10 +157,33 @@ class SnapshotDiffArguments(Paged):
     object_id: NotRequired[str]
 
 
+class SchemaAddArguments(Writing):
+    """PAMSPEC §8.2. The schema is a JSON Schema, a mapping or a boolean."""
+
+    schema_id: str
+    schema: Mapping[str, Any] | bool
+
+
+class SchemaArguments(Reading):
+    """One registered schema."""
+
+    schema_id: str
+
+
+class SchemaListArguments(Reading):
+    """Of one scope."""
+
+
 class SpaceAddArguments(Writing):
     """PAMSPEC §7.8."""
 
     space: Mapping[str, Any]
+
+
+class CheckpointRecordArguments(Writing):
+    """checkpoint: the text of a signed note."""
+
+    checkpoint: str
 
 
 class SpaceArguments(Reading):
@@ -202,3 +225,19 @@ class EmbeddingExportArguments(Paged):
     """Of one space."""
 
     embedding_space_id: str
+
+
+class EmbeddingPendingArguments(Paged):
+    """In one space."""
+
+    embedding_space_id: str
+
+
+class EmbeddingGenerateArguments(TypedDict):
+    """By the built-in embedder, in its own space."""
+
+    scope_id: str
+    actor: Mapping[str, Any]
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+    operation_id: NotRequired[str]

@@ -8,15 +8,11 @@ A single operation is a group of one.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import orjson
-
-from pamctl.encoding.base64url import encode
-from pamctl.encoding.canonical import is_plain
 from pamctl.errors import (
     AccessDenied,
     InvalidRequest,
@@ -25,23 +21,16 @@ from pamctl.errors import (
     ServiceUnavailable,
 )
 from pamctl.model.documents import check
-from pamctl.service import idempotency
-from pamctl.service.admission import OVER_DELEGATIONS, admit, discreet, refusal, shown
+from pamctl.service.admission import OVER_DELEGATIONS, refusal
 from pamctl.service.delegations import prepared
-from pamctl.service.desk import Change, Desk, identifying
-from pamctl.service.envelopes import is_withheld, withhold
+from pamctl.service.desk import Change, Desk
 from pamctl.service.operations import CHANGES
-from pamctl.service.sweep import sweep
-from pamctl.store.commit import NewEntry, NewTransaction, ScopeWriter
-from pamctl.store.records import Position
-from pamctl.store.versions import SALT_BYTES
+from pamctl.service.staged_scope import StagedScope
 
 if TYPE_CHECKING:
+    from pamctl.crypto.keys import PrivateKey
     from pamctl.service.open_scope import OpenScope
     from pamctl.service.open_store import OpenStore
-
-
-_WORTH_FORESEEING = 16
 
 
 class Group:
@@ -56,9 +45,10 @@ class Group:
     def __init__(self, store: OpenStore, *, atomic: bool = False) -> None:
         self._store = store
         self._atomic = atomic
-        self._scopes: dict[str, _StagedScope] = {}
+        self._scopes: dict[str, StagedScope] = {}
         self._foreseen: dict[str, list[Mapping[str, Any]]] = {}
         self._failure: BaseException | None = None
+        self._keys: dict[str, PrivateKey | None] = {}
         self.plain = False
 
     def __enter__(self) -> Group:
@@ -116,12 +106,30 @@ class Group:
         request = dict(arguments)
         if operation in OVER_DELEGATIONS:
             request = prepared(self._store, operation, request)
+        self._require_key(operation, request)
         staged = self._staged_scope(request)
         request.setdefault("operation_id", staged.desk.sources.identifier("op"))
         result = staged.perform(operation, request)
         # What a create answers is made of its request alone.
         self.plain = operation == "create" and staged.plain and not result["replayed"]
         return result
+
+    def _require_key(self, operation: str, request: Mapping[str, Any]) -> None:
+        """Raises AccessDenied where the actor is bound to a key that is not at hand. In a
+        scope that is there, that goes on record."""
+        try:
+            self.signer(request["actor"]["actor_id"], operation)
+        except AccessDenied as denied:
+            with contextlib.suppress(ScopeNotFound):
+                self._store.directory.scope(request["scope_id"])
+                self._staged_scope(request).deny(request, denied)
+            raise
+
+    def signer(self, actor_id: str, operation: str) -> PrivateKey | None:
+        """The key of a bound actor, looked up once a group."""
+        if actor_id not in self._keys:
+            self._keys[actor_id] = self._store.signers.signer(actor_id, operation)
+        return self._keys[actor_id]
 
     def admit(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """A request that reads, as operations are to have it: let into a scope that is there,
@@ -147,7 +155,7 @@ class Group:
         finally:
             self._release()
 
-    def _staged_scope(self, request: Mapping[str, Any]) -> _StagedScope:
+    def _staged_scope(self, request: Mapping[str, Any]) -> StagedScope:
         scope_id = request["scope_id"]
         staged = self._scopes.get(scope_id)
         if staged is not None:
@@ -171,8 +179,8 @@ class Group:
         staged.foresee(self._foreseen.pop(scope_id, ()))
         return staged
 
-    def _staged(self, scope_id: str, *, wait: bool) -> _StagedScope:
-        return _StagedScope(self._store, scope_id, wait=wait, group=self)
+    def _staged(self, scope_id: str, *, wait: bool) -> StagedScope:
+        return StagedScope(self._store, scope_id, wait=wait, group=self)
 
     def neighbour(self, scope_id: str) -> Desk | None:
         """Another scope, with what is staged for it counted in, to be looked at."""
@@ -194,6 +202,7 @@ class Group:
             sequence,
             neighbour=self.neighbour,
             scope_ids=self._scope_ids,
+            signer=self.signer,
         )
         return self._store.seated(desk)
 
@@ -210,191 +219,3 @@ class Group:
         for staged in self._scopes.values():
             staged.release()
         self._scopes.clear()
-
-
-class _Recorded(NamedTuple):
-    """The idempotency record of an earlier request.
-
-    salt: of the version that the request made, or its own; None once that was erased.
-    envelope: of that version, None where there is none.
-    """
-
-    record: Mapping[str, Any]
-    salt: str | None
-    envelope: Mapping[str, Any] | None
-
-    def is_of(self, operation: str, request: Mapping[str, Any]) -> bool:
-        """Whether it is known to be the record of this very request."""
-        return self.salt is not None and idempotency.is_same_request(
-            self.record, operation, request, self.salt
-        )
-
-
-class _StagedScope:
-    """What is staged for one scope whose lock is held."""
-
-    def __init__(self, store: OpenStore, scope_id: str, *, wait: bool, group: Group) -> None:
-        self._store = store
-        self._scope = store.open_scope(scope_id)
-        self._writer = ScopeWriter(self._scope.layout, store.layout.quarantine, wait=wait)
-        self._writer.__enter__()
-        try:
-            self._base: Position = self._scope.refresh()
-            store.notices.extend(self._writer.recover(self._base))
-            store.notices.extend(sweep(self._scope, store.layout.quarantine))
-        except BaseException:
-            self.release()
-            raise
-        self._transactions: list[NewTransaction] = []
-        self._absent_keys: Set[str] = frozenset()
-        self._keys: dict[str, _Recorded] = {}
-        self.denials: list[tuple[Mapping[str, Any], AccessDenied]] = []
-        self.desk = group.desk(self._scope, self._base.sequence)
-
-    @property
-    def plain(self) -> bool:
-        """Whether all that the last request brought is plain."""
-        return self.desk.plain_request
-
-    def foresee(self, requests: Sequence[Mapping[str, Any]]) -> None:
-        """Note which of the keys and objects that requests name are not there. Nobody else
-        can bring them while the lock is held; what is staged here is looked at first."""
-        if len(requests) < _WORTH_FORESEEING:
-            return
-        self._absent_keys = self._scope.index.absent_keys(_texts(requests, "idempotency_key"))
-        self.desk.absent = self._scope.index.absent_objects(_texts(requests, "object_id"))
-
-    def perform(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        # What a request brings stands one level deeper in a version, and in a digest.
-        self.desk.plain_request = is_plain(request, levels_around=1)
-        try:
-            return self._perform(operation, request)
-        except AccessDenied as denied:
-            self._stage_denial(request, denied)
-            raise
-
-    def admit(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A request that reads, let in; its exercise of a delegation or its denial staged."""
-        try:
-            admission = admit(self.desk, operation, request)
-        except AccessDenied as denied:
-            self._stage_denial(request, denied)
-            raise
-        exercise = admission.exercise(self.desk, operation)
-        if exercise is not None:
-            self.stage(exercise)
-        return admission.request
-
-    def stage(self, change: Change) -> None:
-        """Have a change committed with what else is staged."""
-        if change.entries:
-            self._transactions.append(change.entries)
-
-    def _stage_denial(self, request: Mapping[str, Any], denied: AccessDenied) -> None:
-        self.stage(refusal(self.desk, request, denied))
-        self.denials.append((request, denied))
-
-    def _perform(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        key = request.get("idempotency_key")
-        recorded = None if key is None else self._recorded(key)
-        repeated = recorded is not None and recorded.is_of(operation, request)
-        admission = admit(self.desk, operation, request, counted=repeated)
-        acting = admission.request
-        if recorded is not None:
-            replayed = self._replayed(recorded, operation, repeated=repeated)
-            return shown(self.desk, operation, acting, replayed)
-        try:
-            change = CHANGES[operation](self.desk, acting)
-        except PamError as cause:
-            error = discreet(self.desk, acting, cause)
-            if key is not None and idempotency.is_stable(error):
-                salt = encode(self.desk.sources.entropy(SALT_BYTES))
-                record = idempotency.error_record(operation, request, salt, error)
-                self._transactions.append([NewEntry("idempotency", record)])
-                self._keys[key] = _Recorded(record, salt, None)
-            raise error from cause.__cause__
-        exercise = admission.exercise(self.desk, operation)
-        if exercise is not None:
-            change = change.joined(exercise)
-        if key is not None:
-            salt = change.salt or encode(self.desk.sources.entropy(SALT_BYTES))
-            record = idempotency.success_record(
-                operation,
-                request,
-                change.result,
-                salt=salt,
-                keep_salt=change.salt is None,
-                plain=self.desk.plain_request,
-            )
-            change.entries.append(NewEntry("idempotency", record))
-            self._keys[key] = _Recorded(record, salt, change.result.get("envelope"))
-        self.stage(change)
-        return shown(self.desk, operation, acting, change.result)
-
-    def commit(self, *, as_one: bool) -> None:
-        """Commit what is staged. A writer that dies while it appends may leave some of its
-        transactions whole and others not; what is to be `as_one` is one of them."""
-        if self._transactions:
-            transactions = self._transactions
-            if as_one:
-                transactions = [[entry for staged in transactions for entry in staged]]
-            committed = self._writer.commit(self._base, transactions)
-            self._transactions = []
-            try:
-                self._scope.follow(self._base, committed)
-            except PamError as error:
-                # The commit is done and must be answered so. The index is derived: it will
-                # catch up at the next look.
-                self._store.notices.append(f"the index could not follow: {error.message}")
-            if any(entry.kind == "erasure" for done in committed for entry in done.entries):
-                self._scope.refresh()
-                self._store.notices.extend(sweep(self._scope, self._store.layout.quarantine))
-
-    def release(self) -> None:
-        self._writer.__exit__(None, None, None)
-
-    def _recorded(self, key: str) -> _Recorded | None:
-        """What is on record under a key; None for a new one."""
-        staged = self._keys.get(key)
-        if staged is not None or key in self._absent_keys:
-            return staged
-        place = self._scope.index.idempotency(key)
-        if place is None:
-            return None
-        record = self._scope.entry(place)["body"]
-        found_salt, envelope = self._recorded_version(record)
-        return _Recorded(record, record.get("salt", found_salt), envelope)
-
-    def _replayed(self, recorded: _Recorded, operation: str, *, repeated: bool) -> dict[str, Any]:
-        """The first answer to a key, for the request that it was the answer to, or for one
-        that cannot be told from it any more."""
-        record, salt, envelope = recorded
-        if record["operation"] != operation or (salt is not None and not repeated):
-            raise idempotency.reused(record)
-        if "error" in record:
-            raise idempotency.recorded_error(record["error"])
-        answer = {**record["result"], "replayed": True, "scope_id": self.desk.scope_id}
-        if envelope is not None:
-            current = self.desk.current(envelope[identifying(envelope)]) or envelope
-            if is_withheld(envelope["availability_state"], current["availability_state"]):
-                envelope = withhold(envelope)
-            answer["envelope"] = envelope
-        return answer
-
-    def _recorded_version(
-        self, record: Mapping[str, Any]
-    ) -> tuple[str | None, Mapping[str, Any] | None]:
-        """The salt and the envelope of the version that a recorded request made."""
-        version_id = record.get("result", {}).get("version_id")
-        row = None if version_id is None else self._scope.index.version(version_id)
-        if row is None:
-            return None, None
-        if row.erased:
-            return None, self._scope.envelope(row)
-        document = orjson.loads(self._scope.version_bytes(row))
-        return document.get("salt"), document["envelope"]
-
-
-def _texts(requests: Sequence[Mapping[str, Any]], member: str) -> list[str]:
-    values = (request.get(member) for request in requests)
-    return [value for value in values if isinstance(value, str)]

@@ -7,7 +7,7 @@ Only these three write, and only what they put on record.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,27 +24,39 @@ if TYPE_CHECKING:
     from pamctl.service.desk import Change, Desk
     from pamctl.service.open_store import OpenStore
 
-AUDITED = frozenset(("read", "query", "history"))
+    Answer = Callable[[OpenStore, Mapping[str, Any]], Any]
+
+AUDITED = frozenset(("read", "query", "history", "diff", "embedding_pending", "export"))
 """What `read_audit` of a policy puts on record. Not the log: it shows no content, and whoever
 follows it would be shown, for ever, that they do."""
 
 
-def look(store: OpenStore, operation: str, request: dict[str, Any]) -> Any:
+def look(
+    store: OpenStore,
+    operation: str,
+    request: dict[str, Any],
+    carry_out: Answer | None = None,
+) -> Any:
     """The answer of an operation that reads, or that is about a store or a scope as a whole.
+
+    carry_out: what answers in the operation's place, under the same authority and the same
+        record of it; by default the operation itself.
 
     Raises what the operation does. A denial is on record then, unless nothing can be written
     here; a use of a delegation, and a read that the policy wants on record, are on record
     before anything is answered, or it is not answered (ServiceUnavailable).
     """
     governed = GOVERNED_AS.get(operation, operation)
+    if "actor" in request:
+        _require_key(store, operation, governed, request)
     if "actor" not in request or governed not in GOVERNED_OPERATIONS:
-        return _answer(store, operation, request)
+        return _answer(store, operation, request, carry_out)
     acting: Mapping[str, Any] = request
     lent = "delegation_id" in request["actor"] and operation not in OVER_DELEGATIONS
     if lent and _is_of_this_store(store, request):
         acting, lent = _admitted(store, operation, request), False
     try:
-        answer = _answer(store, operation, acting)
+        answer = _answer(store, operation, acting, carry_out)
     except AccessDenied as cause:
         denied = cause
         if lent:
@@ -58,8 +70,10 @@ def look(store: OpenStore, operation: str, request: dict[str, Any]) -> Any:
     return answer
 
 
-def _answer(store: OpenStore, operation: str, request: Mapping[str, Any]) -> Any:
-    carry_out = OTHERS[operation]
+def _answer(
+    store: OpenStore, operation: str, request: Mapping[str, Any], carry_out: Answer | None
+) -> Any:
+    carry_out = carry_out or OTHERS[operation]
     if store.evaluation is not None:
         request = store.evaluation.bounded(operation, request)
     try:
@@ -67,6 +81,18 @@ def _answer(store: OpenStore, operation: str, request: Mapping[str, Any]) -> Any
     except IndexDamaged:
         # It has been emptied, and the next look fills it from the ledger.
         return carry_out(store, request)
+
+
+def _require_key(store: OpenStore, operation: str, governed: str, request: dict[str, Any]) -> None:
+    """Raises AccessDenied where the actor is bound to a key that is not at hand; in a scope
+    that is there, that goes on record."""
+    try:
+        store.signers.require(request["actor"]["actor_id"], governed)
+    except AccessDenied as denied:
+        with contextlib.suppress(ServiceUnavailable, ScopeNotFound):
+            store.directory.scope(request.get("scope_id", store.default_scope))
+            _record(store, operation, request, partial(refusal, denied=denied))
+        raise
 
 
 def _is_of_this_store(store: OpenStore, request: Mapping[str, Any]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from pamctl.store.ledger import Ledger
 from pamctl.store.records import START, Position, StoredVersion, Transaction
 from pamctl.store.versions import VersionErased, Versions
 
-_CATCH_UP_TRANSACTIONS = 4096
+_CATCH_UP_ENTRIES = 8192
 
 
 class OpenScope:
@@ -35,6 +35,7 @@ class OpenScope:
         self._policy_seen = -1
         self._entries = 0
         self._past: tuple[tuple[int, int], ScopeIndex] | None = None
+        self._settled: dict[EntryPlace, dict[str, Any]] = {}
 
     def refresh(self) -> Position:
         """Bring the index to the ledger's last complete transaction, and say where that is.
@@ -45,10 +46,11 @@ class OpenScope:
         position = self.index.position()
         if not self.ledger.holds(position):
             self.index.reset()
+            self._settled.clear()
             position = START
         while self.ledger.size() > position.offset:
             before = position
-            for chunk in _chunks(self.ledger.transactions(position), _CATCH_UP_TRANSACTIONS):
+            for chunk in _chunks(self.ledger.transactions(position)):
                 if not self.index.apply(position, chunk):
                     break  # another process was faster; go on from where it got to
                 position = chunk[-1].after
@@ -60,15 +62,16 @@ class OpenScope:
 
     def follow(self, base: Position, committed: list[Transaction]) -> None:
         """Bring what is derived up to what was just committed behind `base`: the index, and
-        the vectors of objects whose content may no longer be had (PAMSPEC §15.8)."""
+        the vectors, of which those of hidden objects go (PAMSPEC §15.8) and snapshots pin the
+        others."""
         self.index.apply(base, committed)
         if self._policy_seen == base.entries and not _has_policy(committed):
             self._policy_seen = committed[-1].after.entries
         self._entries = committed[-1].after.entries
         if self.layout.embeddings.is_dir():
-            from pamctl.store.embeddings import withdraw
+            from pamctl.store import embedding_upkeep
 
-            withdraw(self.layout, committed)
+            embedding_upkeep.follow(self.layout, committed)
 
     def index_at(self, entries: int) -> ScopeIndex:
         """The index as it was when the ledger had that many entries, made anew in memory: of
@@ -78,7 +81,7 @@ class OpenScope:
         key = (entries, 0 if last is None else last.n)
         if self._past is None or self._past[0] != key:
             made, position = ScopeIndex(None), START
-            for chunk in _chunks(self.ledger.transactions(START), _CATCH_UP_TRANSACTIONS):
+            for chunk in _chunks(self.ledger.transactions(START)):
                 kept = [done for done in chunk if done.entries[0].n <= entries]
                 if kept:
                     made.apply(position, kept)
@@ -92,7 +95,7 @@ class OpenScope:
         """Make the index anew from the ledger, in one step for all who use it. False when
         what it held before could not be removed from its files yet."""
         made, position = ScopeIndex.scratch(), START
-        for chunk in _chunks(self.ledger.transactions(START), _CATCH_UP_TRANSACTIONS):
+        for chunk in _chunks(self.ledger.transactions(START)):
             made.apply(position, chunk)
             position = chunk[-1].after
         return self.index.become(made)
@@ -101,9 +104,9 @@ class OpenScope:
         """The envelope of a version, from bytes that match its address; of an erased one,
         with a tombstone for its content."""
         if row.erased:
-            return withhold(self._versions.remains(_stored(row)))
+            return withhold(self._versions.remains(_stored(row), partial(self._whereabouts, row)))
         try:
-            document: dict[str, Any] = orjson.loads(self._versions.read(_stored(row)))
+            document: dict[str, Any] = orjson.loads(self._bytes(row))
         except VersionErased as erased:  # since its row was looked up
             return withhold(erased.kept)
         envelope: dict[str, Any] = document["envelope"]
@@ -113,15 +116,31 @@ class OpenScope:
         """The exact stored bytes of a version. Raises VersionErased or StoreDamaged."""
         if row.erased:
             raise VersionErased(row.address, {"version_id": row.version_id})
-        return self._versions.read(_stored(row))
+        return self._bytes(row)
+
+    def _bytes(self, row: VersionRow) -> bytes:
+        return self._versions.read(_stored(row), partial(self._whereabouts, row))
+
+    def _whereabouts(self, row: VersionRow) -> StoredVersion | None:
+        """Where a version is by now that was moved since its row was looked up."""
+        self.refresh()
+        found = self.index.version(row.version_id)
+        return None if found is None or found.address != row.address else _stored(found)
 
     def located(self, row: VersionRow) -> StoredVersion:
         """A version with its envelope, where its bytes stand now. Raises as `version_bytes`."""
-        return self._versions.locate(_stored(row))
+        return self._versions.locate(_stored(row), partial(self._whereabouts, row))
 
     def entry(self, place: EntryPlace) -> dict[str, Any]:
         """The ledger entry at a place that the index knows."""
         return self.ledger.line(place.offset, place.length)
+
+    def settled_entry(self, place: EntryPlace) -> dict[str, Any]:
+        """As `entry`, read once and kept: for the few entries that describe the scope."""
+        found = self._settled.get(place)
+        if found is None:
+            found = self._settled[place] = self.entry(place)
+        return found
 
     def policy(self) -> dict[str, Any]:
         """The scope's policy in force: the last one that its ledger holds. The same object
@@ -145,7 +164,15 @@ def _stored(row: VersionRow) -> StoredVersion:
     return StoredVersion(row.address, None, row.pack, row.offset, row.length, row.erased)
 
 
-def _chunks(items: Iterable[Transaction], size: int) -> Iterator[list[Transaction]]:
-    iterator = iter(items)
-    while chunk := list(islice(iterator, size)):
+def _chunks(transactions: Iterable[Transaction]) -> Iterator[list[Transaction]]:
+    """Transactions, so many at a time that they fit in memory."""
+    chunk: list[Transaction] = []
+    weight = 0
+    for transaction in transactions:
+        chunk.append(transaction)
+        weight += len(transaction.entries) + len(transaction.moved)
+        if weight >= _CATCH_UP_ENTRIES:
+            yield chunk
+            chunk, weight = [], 0
+    if chunk:
         yield chunk

@@ -15,6 +15,7 @@ from pamctl.service.looking import look
 from pamctl.service.open_scope import OpenScope
 from pamctl.service.operations import CHANGES, OTHERS
 from pamctl.service.scopes import make_scope
+from pamctl.service.signing import Signers
 from pamctl.service.sources import Sources
 from pamctl.store.directory import StoreDirectory
 from pamctl.store.layout import StoreLayout
@@ -34,6 +35,7 @@ class OpenStore:
 
     notices: sentences for the user about what was found and set right on the way.
     evaluation: the evaluation that all of this is part of; `service.evaluation.enter` sets it.
+    signers: the actors that are bound to keys.
     """
 
     def __init__(self, directory: StoreDirectory, sources: Sources) -> None:
@@ -41,6 +43,7 @@ class OpenStore:
         self.sources = sources
         self.notices: list[str] = []
         self.evaluation: Evaluation | None = None
+        self.signers = Signers(directory.layout.keys, sources)
         self._scopes: dict[str, OpenScope] = {}
 
     @property

@@ -70,20 +70,8 @@ PROFILES: Mapping[str, tuple[str, ...]] = {
 }
 """What each profile demands: ids of docs/conformance.md without the draft's name."""
 
-_NO_EXPORT = "There is no export and no import yet."
-_NO_SIMILARITY = "There is no search by similarity yet."
 
-OPEN: Mapping[str, str] = {
-    "7.5-7": _NO_EXPORT,
-    "7.8-3": _NO_SIMILARITY,
-    "8.2-1": _NO_EXPORT,
-    "8.5-2": _NO_EXPORT,
-    "15.2-1": _NO_EXPORT,
-    "18.4-h": _NO_EXPORT,
-    "18.8-b": _NO_SIMILARITY,
-    "18.8-d": _NO_SIMILARITY,
-    "18.8-e": _NO_SIMILARITY,
-}
+OPEN: Mapping[str, str] = {}
 """What is not met, or not shown yet, with what is missing. Whatever demands it is not claimed."""
 
 
@@ -128,8 +116,10 @@ _CHOICES = {
     "cannot hold back whoever may write them: docs/security-model.md.",
     "indexes": "One SQLite file for each scope, derived from its ledger and its versions, "
     "brought up to date before every answer, and made anew where it is lost. Text search is "
-    "lexical; vectors are kept by Embedding Space, and not searched yet.",
-    "export": "The store is files that git and tar carry. There is no export file yet.",
+    "lexical; vectors are kept in files by Embedding Space and searched exactly, after filters.",
+    "export": "A bundle is one file of JSON Lines with the ledger and the versions of scopes as "
+    "they are stored: the same bytes for the same state. It is verified without a store, and "
+    "taken over byte by byte or recorded anew in another scope, which the ledger then says.",
     "deletion": "A final tombstone takes the place of the object; earlier versions show "
     "tombstones. Content leaves the search at once. Erasing takes content and salts out of every "
     "file and leaves stubs; the ledger stays whole.",

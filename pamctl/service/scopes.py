@@ -11,12 +11,12 @@ from pamctl.model.vocabulary import OPERATIONS
 from pamctl.rules.authorization import Action, decide_access, decide_sight, default_policy
 from pamctl.rules.policies import require_coherent
 from pamctl.service.authority import require
-from pamctl.service.desk import Change, Desk
 from pamctl.service.open_scope import OpenScope
-from pamctl.store.commit import NewEntry
 
 if TYPE_CHECKING:
+    from pamctl.service.desk import Change, Desk
     from pamctl.service.open_store import OpenStore
+    from pamctl.store.commit import NewEntry
 
 OWNER: Mapping[str, Any] = {"actor_id": "actor:local:owner", "actor_kind": "human"}
 """Who made a scope when nobody said."""
@@ -29,6 +29,14 @@ def make_scope(store: OpenStore, request: Mapping[str, Any]) -> None:
     and with its policy, in one transaction."""
     if store.evaluation is not None:
         store.evaluation.require_inside(request["scope_id"])
+    scope, beginning = founded(store, request)
+    store.directory.create_scope(scope, [beginning])
+
+
+def founded(store: OpenStore, request: Mapping[str, Any]) -> tuple[dict[str, Any], list[NewEntry]]:
+    """A new scope's document, and the first transaction of its ledger."""
+    from pamctl.store.commit import NewEntry
+
     scope_id, now = request["scope_id"], store.sources.now()
     kind = request.get("scope_kind", scope_id.partition(":")[0])
     scope: dict[str, Any] = {"scope_id": scope_id, "scope_kind": kind}
@@ -37,7 +45,7 @@ def make_scope(store: OpenStore, request: Mapping[str, Any]) -> None:
     first = NewEntry("scope", {**scope, "store_id": store.store_id, "created_at": now})
     policy = request.get("policy", default_policy())
     governed = {"policy": policy, "actor": request.get("actor", OWNER), "recorded_at": now}
-    store.directory.create_scope(scope, [[first, NewEntry("policy", governed)]])
+    return scope, [first, NewEntry("policy", governed)]
 
 
 def create_scope(store: OpenStore, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,6 +72,9 @@ def show_scope(store: OpenStore, request: Mapping[str, Any]) -> dict[str, Any]:
 def put_policy(desk: Desk, request: Mapping[str, Any]) -> Change:
     """Stage a policy. It is an entry of the ledger, so every policy that ever was in force
     stays readable, with who set it and when; from here on it decides."""
+    from pamctl.service.desk import Change
+    from pamctl.store.commit import NewEntry
+
     policy = request["policy"]
     require(desk.policy, request, "set_policy", object_type=None)
     require_coherent(policy)

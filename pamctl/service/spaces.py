@@ -105,7 +105,8 @@ def space_list(store: OpenStore, request: Mapping[str, Any]) -> Json:
 def spaces_of(scope: OpenScope) -> dict[str, Mapping[str, Any]]:
     """The descriptors that a scope's ledger holds, by id."""
     spaces = (
-        scope.entry(place)["body"]["space"] for place in scope.index.boundaries.entries("space")
+        scope.settled_entry(place)["body"]["space"]
+        for place in scope.index.boundaries.entries("space")
     )
     return {space["embedding_space_id"]: space for space in spaces}
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pamctl.service.arguments import (
         CreateArguments,
         DeleteArguments,
+        DiffArguments,
         ExpireArguments,
         HistoryArguments,
         LogArguments,
@@ -40,12 +41,15 @@ if TYPE_CHECKING:
         TransitionArguments,
         UpdateArguments,
     )
+    from pamctl.service.checkpoints import Checkpoints
     from pamctl.service.delegations import Delegations
     from pamctl.service.embeddings import Embeddings
     from pamctl.service.family_arguments import SubscribeArguments
+    from pamctl.service.schemas import Schemas
     from pamctl.service.snapshots import Snapshots
     from pamctl.service.spaces import Spaces
     from pamctl.service.subscriptions import Subscriptions
+    from pamctl.store.keyring import Seal
     from pamctl.store.watch import Watch
 
 Json = dict[str, Any]
@@ -56,12 +60,17 @@ def init_store(
     *,
     default_scope: str = DEFAULT_SCOPE,
     actor: Mapping[str, Any] = OWNER,
+    owner_key: bool = False,
+    seal: Seal | None = None,
     clock: Clock | None = None,
     entropy: Entropy | None = None,
 ) -> Store:
     """Make a store in the directory `path` with its default scope, and open it.
 
     Does nothing to a store that is there already.
+
+    owner_key: whether to make the owner's key and bind it to `actor`, so that what it writes
+        is signed; `seal` is what the key is encrypted with, if at all.
     """
     sources = _sources(clock, entropy)
     config = {
@@ -74,6 +83,8 @@ def init_store(
     }
     store = Store(StoreDirectory.create(Path(path), config), sources)
     store.ensure_scope(store.default_scope, actor, declared=True)
+    if owner_key and store.config["store_id"] == config["store_id"]:
+        store.signers.make_owner(str(actor["actor_id"]), seal)
     return store
 
 
@@ -159,6 +170,20 @@ class Store(OpenStore):
         return Snapshots(self)
 
     @property
+    def schemas(self) -> Schemas:
+        """What the scopes demand of content. PAMSPEC §8.2."""
+        from pamctl.service.schemas import Schemas
+
+        return Schemas(self)
+
+    @property
+    def checkpoints(self) -> Checkpoints:
+        """What was signed of the ledgers."""
+        from pamctl.service.checkpoints import Checkpoints
+
+        return Checkpoints(self)
+
+    @property
     def spaces(self) -> Spaces:
         """Embedding Spaces. PAMSPEC §7.8."""
         from pamctl.service.spaces import Spaces
@@ -185,6 +210,10 @@ class Store(OpenStore):
     def log(self, **arguments: Unpack[LogArguments]) -> Json:
         """The scope's events, in ledger order. PAMSPEC §7.7."""
         return self._look("log", arguments)
+
+    def diff(self, **arguments: Unpack[DiffArguments]) -> Json:
+        """What changed between two versions of an object. PAMSPEC §10.7."""
+        return self._look("diff", arguments)
 
     def query(self, **arguments: Unpack[QueryArguments]) -> Json:
         """The objects that filters select. PAMSPEC §10.6, §11."""
@@ -240,6 +269,13 @@ class Store(OpenStore):
 
         scope = rebuild(self, scope_id, actor)
         return index_state(scope, scope.refresh().sequence)
+
+    def pack(self, *, scope_id: str) -> Json:
+        """Move a scope's version files, and its small packs, into large packs. Says how many
+        there were: `files`, `packs_merged`, `packs_made`, `versions`, `copies_removed`."""
+        from pamctl.service.packing import pack
+
+        return pack(self, scope_id)
 
 
 def _sources(clock: Clock | None, entropy: Entropy | None) -> Sources:

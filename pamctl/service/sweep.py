@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pamctl.errors import ServiceUnavailable
 from pamctl.service.open_scope import OpenScope
+from pamctl.store.custody import packs_brought
 from pamctl.store.erasure import remove, unfinished
 
 
@@ -22,7 +23,8 @@ def sweep(scope: OpenScope, quarantine: Path) -> list[str]:
         return []
     due = [scope.entry(place)["body"] for place in erasures.due()]
     bodies = {body["address"]: body for body in due}
-    replaced = erasures.replaced_packs()
+    brought, given_way = packs_brought(layout)
+    replaced = {**erasures.replaced_packs(), **given_way}
     traces, addresses, packs = unfinished(layout, bodies, replaced)
     notices: list[str] = []
     if traces:
@@ -33,7 +35,7 @@ def sweep(scope: OpenScope, quarantine: Path) -> list[str]:
             quarantine / layout.root.name,
             traces,
             committed=erasures.addresses(),
-            announced={*scope.index.packs(), *replaced},
+            announced={*scope.index.packs(), *replaced, *brought},
         )
     remove(layout, bodies, addresses, packs)
     if layout.embeddings.is_dir():
@@ -62,11 +64,10 @@ def _forget_vectors(scope: OpenScope) -> None:
 
     with lock(scope.layout):
         for _, space in stored_spaces(scope.layout):
-            rows = space.rows()
-            kept = {
-                object_id
-                for object_id, row in rows.items()
-                if (version := scope.index.version(row.version_id)) and not version.erased
-            }
-            if len(kept) < len(rows):
-                space.keep(kept)
+            space.take_away(
+                {
+                    row.object_id
+                    for row in space.held()
+                    if (version := scope.index.version(row.version_id)) is None or version.erased
+                }
+            )

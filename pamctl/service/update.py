@@ -12,6 +12,7 @@ from pamctl.model.envelopes import semantic_checks
 from pamctl.service.authority import require
 from pamctl.service.desk import Change, Desk, identifying
 from pamctl.service.envelopes import TEMPORAL_ASSERTIONS, assert_times, next_version
+from pamctl.service.schemas import require_registered
 
 _CONTENT = ("canonical_content", "json_patch", "merge_patch")
 _METADATA = ("schema_id", "quality_signals", "integrity")
@@ -42,6 +43,8 @@ def update(desk: Desk, request: Mapping[str, Any]) -> Change:
             envelope[member] = request[member]
     assert_times(request, envelope)
     semantic_checks(envelope)
+    if (ways or "schema_id" in request) and envelope["availability_state"] == "available":
+        require_registered(desk, envelope)
     changed = ways or any(member in request for member in (*_METADATA, *TEMPORAL_ASSERTIONS))
     event_type = "object_updated" if changed else "provenance_updated"
     return desk.commit_version(

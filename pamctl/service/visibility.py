@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pamctl.errors import AccessDenied, ObjectNotFound, ScopeNotFound
 from pamctl.rules.authorization import Sight
 from pamctl.service.authority import NOTHING, disclosed, disclosed_ids, require_of
-from pamctl.service.desk import Desk, identifying
 
 if TYPE_CHECKING:
     from pamctl.index.rows import VersionRow
+    from pamctl.service.desk import Desk
     from pamctl.service.open_scope import OpenScope
     from pamctl.service.open_store import OpenStore
 
@@ -141,6 +141,9 @@ def addressed(
     dimension and the target state of a transition. Raises AccessDenied, and what
     `Desk.expect` raises.
     """
+    # Here, because what only reads must not pay for the desk.
+    from pamctl.service.desk import identifying
+
     families: tuple[str, ...] = ("object_id", "relationship_id")
     if "relationship_id" in request:
         families = ("relationship_id",)

@@ -7,7 +7,7 @@ import pytest
 
 from pamctl.encoding.digests import sha256_digest
 from pamctl.errors import InternalError
-from pamctl.projection.produce import Candidate, Limits
+from pamctl.projection.choice import Candidate, Limits
 from pamctl.projection.profiles import apertomemory
 from pamctl.projection.record import EXCLUSION_REASONS, NativeResult
 from pamctl.projection.source import OpenedSource, SourceRefused

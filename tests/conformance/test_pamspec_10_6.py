@@ -66,6 +66,14 @@ def numbers(items: list[dict[str, Any]]) -> list[int]:
         ({"temporal": {"basis": "valid_time", "until": DAYS[2]}}, [0, 1, 2]),
         ({"temporal": {"basis": "sequence", "from": 6}}, [5, 6]),
         ({"as_of": 3}, [0, 1, 2]),
+        ({"object_id": ["mem:2", "mem:5"]}, [2, 5]),
+        ({"activity": ["observed"], "object_type": ["task"]}, [2]),
+        ({"integrity_digest": ["none"]}, []),
+        ({"where": ['actor.actor_kind = "agent"']}, [1, 3, 5]),
+        ({"where": ['provenance.source_ref = "urn:source:1" and sequence = 1']}, [1, 4]),
+        ({"where": [f'valid_from < instant("{DAYS[2]}")']}, [0, 1]),
+        ({"where": ["integrity exists"]}, []),
+        ({"where": ['content.text contains "4" or schema_id = "urn:schema:1"']}, [1, 3, 4, 5]),
     ],
 )
 def test_11_filters_over_authoritative_members(

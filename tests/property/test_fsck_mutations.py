@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pamctl.audit.check import Pins, check_store
-from pamctl.audit.findings import BY_ID
+from pamctl.audit.finding_kinds import BY_ID
 from pamctl.audit.pins import Pin
 from tests.damaged import healthy
 from tests.damaged.healthy import Patient

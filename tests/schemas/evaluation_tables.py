@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from pamctl.limits import EMBEDDING_DIMENSIONS_MAX, EMBEDDINGS_PER_REQUEST_MAX
-from tests.schemas.instances import ACTOR, NOON, SPACE
+from pamctl.limits import (
+    CHECKPOINT_BYTES_MAX,
+    EMBEDDING_DIMENSIONS_MAX,
+    EMBEDDINGS_PER_REQUEST_MAX,
+)
+from tests.schemas.instances import ACTOR, NOON, NOTE_SCHEMA, SPACE
 from tests.schemas.tables import MISSING, Fault, Table, edited, merged
 
 HERE = {"scope_id": "workspace:garden"}
@@ -100,6 +104,44 @@ _TABLES = {
             Fault("/space/colour", "red"),
         ],
     ),
+    "checkpoint_record": Table(
+        "invalid_request",
+        [merged(HERE, ASKED, {"checkpoint": "pam/x\n1\ny\n", "idempotency_key": "k"})],
+        [
+            _SCOPE,
+            _ACTOR,
+            Fault("/actor", MISSING),
+            Fault("/checkpoint", MISSING),
+            Fault("/checkpoint", ""),
+            Fault("/checkpoint", "x" * (CHECKPOINT_BYTES_MAX + 1)),
+            Fault("/checkpoint", 7),
+        ],
+    ),
+    "schema_add": Table(
+        "invalid_request",
+        [
+            merged(HERE, ASKED, {"schema_id": NOTE_SCHEMA, "schema": {}, "idempotency_key": "k"}),
+            merged(HERE, {"actor": ACTOR, "schema_id": NOTE_SCHEMA, "schema": False}),
+        ],
+        [
+            _SCOPE,
+            _ACTOR,
+            Fault("/actor", MISSING),
+            Fault("/schema_id", MISSING),
+            Fault("/schema_id", "note"),
+            Fault("/schema", MISSING),
+            Fault("/schema", "{}"),
+            Fault("/dialect", "draft-07"),
+        ],
+    ),
+    "schema_list": Table(
+        "invalid_request", [merged(HERE, ASKED), HERE], [_SCOPE, _ACTOR, Fault("/limit", 1)]
+    ),
+    "schema_show": Table(
+        "invalid_request",
+        [merged(HERE, ASKED, {"schema_id": NOTE_SCHEMA})],
+        [_SCOPE, _ACTOR, Fault("/schema_id", MISSING), Fault("/schema_id", "note")],
+    ),
     "space_list": Table(
         "invalid_request", [merged(HERE, ASKED), HERE], [_SCOPE, _ACTOR, Fault("/limit", 1)]
     ),
@@ -148,6 +190,28 @@ _TABLES = {
         "invalid_request",
         [merged(HERE, PAGED, {"embedding_space_id": "space:small:1"})],
         [_SCOPE, _ACTOR, Fault("/embedding_space_id", MISSING), Fault("/limit", 0)],
+    ),
+    "embedding_pending": Table(
+        "invalid_request",
+        [merged(HERE, PAGED, {"embedding_space_id": "space:small:1"})],
+        [
+            _SCOPE,
+            _ACTOR,
+            Fault("/embedding_space_id", MISSING),
+            Fault("/limit", 0),
+            Fault("/cursor", 5),
+        ],
+    ),
+    "embedding_generate": Table(
+        "invalid_request",
+        [merged(HERE, PAGED)],
+        [
+            _SCOPE,
+            _ACTOR,
+            Fault("/actor", MISSING),
+            Fault("/limit", 0),
+            Fault("/embedding_space_id", "space:small:1"),
+        ],
     ),
 }
 

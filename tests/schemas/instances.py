@@ -8,6 +8,7 @@ from pamctl.limits import PAGE_ITEMS_MAX
 from tests.schemas.tables import merged
 
 NOON = "2026-03-01T12:00:00Z"
+NOTE_SCHEMA = "https://example.com/schemas/note"
 LATER = "2026-03-01T13:00:00.5+01:00"
 ACTOR = {"actor_id": "actor:local:user", "actor_kind": "human"}
 AGENT: dict[str, Any] = {

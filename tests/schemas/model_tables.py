@@ -228,6 +228,8 @@ MODEL_TABLES: dict[str, Table] = {
             Fault("/query/kind", "semantic", "/embedding_space_id"),
             Fault("/query/kind", "hybrid", "/embedding_space_id"),
             Fault("/query/kind", "temporal", "/query/temporal_basis"),
+            Fault("/query/vector", ["0"], "/query/vector/0"),
+            Fault("/query/like_object_id", "rose"),
             Fault("/query/temporal_basis", "whenever"),
             Fault("/query/filters/object_type", []),
             Fault("/query/filters/lifecycle_state", "active"),

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from pamctl.limits import IDEMPOTENCY_KEY_CHARS_MAX, PAGE_ITEMS_MAX, TRAVERSAL_DEPTH_MAX
+from pamctl.limits import (
+    IDEMPOTENCY_KEY_CHARS_MAX,
+    PAGE_ITEMS_MAX,
+    TRAVERSAL_DEPTH_MAX,
+    WHERE_CHARS_MAX,
+)
 from tests.schemas.instances import (
     ACTOR,
     AGENT,
@@ -138,6 +143,11 @@ FILTERS: dict[str, Any] = merged(
         "provenance_id": ["prov:1"],
         "actor_id": "actor:local:user",
         "source_ref": ["file:garden.md"],
+        "object_id": ["mem:rose"],
+        "version_id": ["ver:1"],
+        "activity": "observed",
+        "integrity_digest": ["ab"],
+        "where": ["content.height > 2"],
         "related_to": {
             "object_id": "mem:rose",
             "relationship_types": ["supports"],
@@ -147,6 +157,10 @@ FILTERS: dict[str, Any] = merged(
         "relationship_type": ["supports", "part_of"],
         "relationships": False,
         "text": "rose",
+        "embedding_space_id": "space:small:1",
+        "vector": [0.5, -1],
+        "like_object_id": "mem:rose",
+        "hybrid": False,
         "temporal": {"basis": "observed_at", "from": NOON, "until": LATER},
         "as_of": 12,
         "order_by": ["relevance", "observed_at:desc"],
@@ -154,6 +168,7 @@ FILTERS: dict[str, Any] = merged(
         "cursor": "c",
         "count": True,
         "explain": False,
+        "snippets": True,
         "operation_id": "op:1",
     },
 )
@@ -496,6 +511,31 @@ _TABLES: dict[str, Table] = {
             Fault("/object_id", "mem:rose"),
         ],
     ),
+    "diff": Table(
+        "invalid_request",
+        [
+            merged(
+                ROSE,
+                {
+                    "actor": ACTOR,
+                    "from_version_id": "ver:1",
+                    "to_version_id": "ver:2",
+                    "snapshot_id": "snap:1",
+                    "operation_id": "op:1",
+                },
+            ),
+            merged(ROSE, {"from_sequence": 1, "to_sequence": 9}),
+            ROSE,
+        ],
+        [
+            Fault("/scope_id", MISSING),
+            Fault("/object_id", MISSING),
+            Fault("/from_version_id", "one"),
+            Fault("/to_sequence", 2),
+            Fault("/from_sequence", 0),
+            Fault("/exit_code", True),
+        ],
+    ),
     "history": Table(
         "invalid_request",
         [
@@ -533,6 +573,8 @@ _TABLES: dict[str, Table] = {
             HERE,
             merged(HERE, {"as_of": NOON, "temporal": {"basis": "sequence", "from": 0}}),
             merged(HERE, {"lifecycle_state": "active", "limit": 1}),
+            merged(HERE, {"where": "sequence = 1", "object_id": "mem:rose"}),
+            merged(HERE, {"embedding_space_id": "space:1", "text": "tea", "hybrid": True}),
         ],
         [
             Fault("/scope_id", MISSING),
@@ -546,6 +588,16 @@ _TABLES: dict[str, Table] = {
             Fault("/schema_id/0", "bed"),
             Fault("/actor_id", "user"),
             Fault("/source_ref", ["x"] * (PAGE_ITEMS_MAX + 1)),
+            Fault("/object_id", "rose"),
+            Fault("/version_id/0", 5),
+            Fault("/activity", []),
+            Fault("/integrity_digest", None),
+            Fault("/where", []),
+            Fault("/where", ["sequence = 1"] * 33),
+            Fault("/where/0", ""),
+            Fault("/where/0", "x" * (WHERE_CHARS_MAX + 1)),
+            Fault("/where", 5),
+            Fault("/snippets", "yes"),
             Fault("/related_to", "mem:rose"),
             Fault("/related_to/object_id", MISSING),
             Fault("/related_to/relationship_types", []),
@@ -564,6 +616,11 @@ _TABLES: dict[str, Table] = {
             Fault("/as_of", 12.0),
             Fault("/as_of", "12"),
             Fault("/order_by/0", "relevance:asc"),
+            Fault("/embedding_space_id", MISSING),
+            Fault("/vector", []),
+            Fault("/vector/0", "1"),
+            Fault("/like_object_id", "rose"),
+            Fault("/hybrid", "yes"),
             Fault("/limit", PAGE_ITEMS_MAX + 1),
             Fault("/limit", 2.5),
             Fault("/limit", True),

@@ -14,6 +14,7 @@ from tests.schemas.instances import (
     EVENT,
     LATER,
     NOON,
+    NOTE_SCHEMA,
     POLICY,
     RELATIONSHIP,
     SNAPSHOT,
@@ -52,6 +53,15 @@ DONE: dict[str, Any] = {
 }
 FAILED = merged(DONE, {"error": ERROR, "salt": SALT})
 del FAILED["result"]
+IMPORTED = {
+    "bundle": DIGEST,
+    "origin": {"scope_id": "workspace:garden", "store_id": "store:1", "head": "0" * 64},
+    "imported_at": NOON,
+    "actor": ACTOR,
+    "operation_id": "op:1",
+    "from_entry": 3,
+    "to_entry": 9,
+}
 FIRST = {
     "store_id": "store:1",
     "scope_id": "workspace:garden",
@@ -82,6 +92,19 @@ TRUST: dict[str, Any] = {
     "max_clock_skew_sec": 5,
     "expected_source_profile": None,
     "single_use": True,
+}
+
+SELECTION: dict[str, Any] = {
+    "filters": {"object_type": ["claim"], "lifecycle_state": "active", "where": ["sequence > 1"]},
+    "text": "request",
+    "order_by": ["committed_at:desc"],
+    "trust": {"derived_trust": ["self", "trusted"], "custody_present": False},
+    "provenance": {"evidence_at_least": 1, "source_confidence": {"at_least": 0.5}},
+    "quality": {"assessed_confidence": {"at_least": 0.5, "at_most": 1}},
+    "limits": {"objects": 8, "bytes": 4000, "tokens": 1000},
+    "tokenizer": "o200k_base",
+    "quotas": [{"by": "source_ref", "objects": 2}],
+    "at_limit": "stop",
 }
 
 STORE_TABLES: dict[str, Table] = {
@@ -138,11 +161,15 @@ STORE_TABLES: dict[str, Table] = {
             _entry("erasure", ERASURE),
             _entry("erasure", ERASED_LATER),
             _entry("snapshot", merged(BY_ACTOR, {"snapshot": SNAPSHOT, "sealed_at_sequence": 3})),
+            _entry(
+                "schema", merged(BY_ACTOR, {"schema_id": NOTE_SCHEMA, "schema": {"type": "object"}})
+            ),
             _entry("space", merged(BY_ACTOR, {"space": SPACE})),
-            _entry("checkpoint", {}),
+            _entry("checkpoint", merged(BY_ACTOR, {"checkpoint": "a\n1\nb\n"})),
             _entry("pack", {"name": "f" * 64, "versions": 4096}),
             _entry("pack", {"name": "f" * 64, "versions": 1, "replaces": "e" * 64}),
-            _entry("import", {}),
+            _entry("pack", {"name": "f" * 64, "versions": 2, "loose": 2}),
+            _entry("import", IMPORTED),
             _entry("merge", {}),
         ],
         [
@@ -187,9 +214,14 @@ STORE_TABLES: dict[str, Table] = {
             _body_fault(
                 "pack", {"name": "f" * 64, "versions": 1, "replaces": "x"}, "/body/replaces"
             ),
+            _body_fault("pack", {"name": "f" * 64, "versions": 1, "loose": 0}, "/body/loose"),
             _body_fault("snapshot", BY_ACTOR | {"sealed_at_sequence": 3}, "/body/snapshot"),
             _body_fault(
                 "snapshot", merged(BY_ACTOR, {"snapshot": SNAPSHOT}), "/body/sealed_at_sequence"
+            ),
+            _body_fault("schema", merged(BY_ACTOR, {"schema_id": NOTE_SCHEMA}), "/body/schema"),
+            _body_fault(
+                "schema", merged(BY_ACTOR, {"schema_id": "x", "schema": {}}), "/body/schema_id"
             ),
             _body_fault(
                 "space", merged(BY_ACTOR, {"space": {}}), "/body/space/canonicalization_rules"
@@ -218,6 +250,36 @@ STORE_TABLES: dict[str, Table] = {
             Fault("/max_projection_age_sec", -1),
             Fault("/default_scope", ""),
             Fault("/color", "red"),
+        ],
+    ),
+    "selection-policy": Table(
+        "invalid_request",
+        [
+            SELECTION,
+            {},
+            {"quotas": [{"by": "actor_id", "objects": 0}], "at_limit": "refuse"},
+            {"quality": {"staleness_score": {"at_most": 1, "missing": "accept"}}},
+        ],
+        [
+            Fault("/filter", {}),
+            Fault("/filters/object_id", "mem:x"),
+            Fault("/filters/lifecycle_state", "asleep"),
+            Fault("/text", None),
+            Fault("/order_by", "sequence"),
+            Fault("/trust", {}),
+            Fault("/trust/derived_trust/0", "owner"),
+            Fault("/trust/custody_present", 1),
+            Fault("/provenance/evidence_at_least", -1),
+            Fault("/provenance/source_confidence", {}),
+            Fault("/quality/assessed_confidence/at_least", 1.5),
+            Fault("/quality/last_verified_at", {"at_least": 1}),
+            Fault("/limits/objects", 1.0),
+            Fault("/limits/words", 1),
+            Fault("/tokenizer", "words"),
+            Fault("/quotas/0/by", MISSING),
+            Fault("/quotas/0/objects", MISSING, "/quotas/0"),
+            Fault("/quotas/0/by", "canonical_content"),
+            Fault("/at_limit", "truncate"),
         ],
     ),
     "trust-policy": Table(

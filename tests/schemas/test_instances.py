@@ -9,13 +9,20 @@ import pytest
 from pamctl.errors import PamError
 from pamctl.model.documents import check, is_valid
 from tests.schemas.evaluation_tables import EVALUATION_TABLES
+from tests.schemas.exchange_tables import EXCHANGE_TABLES
 from tests.schemas.model_tables import MODEL_TABLES
 from tests.schemas.published import published_names
 from tests.schemas.request_tables import REQUEST_TABLES
 from tests.schemas.store_tables import STORE_TABLES
 from tests.schemas.tables import Fault, edited
 
-TABLES = {**MODEL_TABLES, **STORE_TABLES, **REQUEST_TABLES, **EVALUATION_TABLES}
+TABLES = {
+    **MODEL_TABLES,
+    **STORE_TABLES,
+    **REQUEST_TABLES,
+    **EVALUATION_TABLES,
+    **EXCHANGE_TABLES,
+}
 
 VALID = [
     pytest.param(name, instance, id=f"{name}-{number}")

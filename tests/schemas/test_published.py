@@ -10,7 +10,7 @@ import pytest
 
 from pamctl import errors, limits
 from pamctl.encoding.identifiers import IDENTIFIER_PATTERN
-from pamctl.index import structured_query
+from pamctl.index import ordering
 from pamctl.model import faults, vocabulary
 from pamctl.model.documents import URN, is_valid, schema
 from pamctl.rules.authorization import default_policy
@@ -63,7 +63,7 @@ def test_objects_are_closed_unless_a_profile_may_extend_them(name: str) -> None:
         if part.get("type") == "object" and part.get("additionalProperties") is None
     ]
     # Those of version files and stubs are closed by what they refer to.
-    closed_elsewhere = {"version-file", "erasure-stub"}
+    closed_elsewhere = {"version-file", "erasure-stub", "withheld-stub"}
     assert objects == OPEN.get(name, []) or (
         name in closed_elsewhere and objects == ["/properties/envelope"]
     )
@@ -139,7 +139,7 @@ def test_vocabularies_of_queries_events_and_entries() -> None:
     orders = [*vocabulary.ORDER_FIELDS, *(f"{field}:desc" for field in vocabulary.ORDER_FIELDS)]
     assert request["order_by"]["items"]["enum"] == orders
     assert query["ordering"]["properties"]["order_by"]["items"]["enum"] == orders
-    assert set(vocabulary.ORDER_FIELDS) == set(structured_query.ORDER_FIELDS)
+    assert set(vocabulary.ORDER_FIELDS) == set(ordering.ORDER_FIELDS)
     bases = list(vocabulary.TEMPORAL_BASES)
     assert request["temporal"]["properties"]["basis"]["enum"] == bases
     assert query["query"]["properties"]["temporal_basis"]["enum"] == bases

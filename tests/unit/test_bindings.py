@@ -15,7 +15,6 @@ from pamctl.bindings import batch, lines, stdio
 from pamctl.bindings.operations import OPERATIONS, perform
 from pamctl.bindings.query_document import query_arguments
 from pamctl.errors import (
-    EmbeddingSpaceMismatch,
     InternalError,
     InvalidRequest,
     ObjectNotFound,
@@ -253,6 +252,18 @@ DOCUMENT = {
             {"query": {"kind": "structured", "filters": {"relationship_type": ["about"]}}},
             {"relationship_type": ["about"]},
         ),
+        (
+            {"query": {"kind": "semantic", "text": "t"}, "embedding_space_id": "embspace:a"},
+            {"embedding_space_id": "embspace:a", "text": "t"},
+        ),
+        (
+            {
+                "query": {"kind": "hybrid", "text": "t", "vector": [1]},
+                "embedding_space_id": "embspace:a",
+                "ordering": {"tie_break": ["semantic_score", "object_id"]},
+            },
+            {"embedding_space_id": "embspace:a", "text": "t", "vector": [1], "hybrid": True},
+        ),
         ({"explain_ranking": True}, {"explain": True}),
         ({"pagination": {"limit": 5, "cursor": "c"}}, {"cursor": "c"}),
     ],
@@ -266,8 +277,12 @@ def test_query_documents_become_arguments(changed: Any, expected: Any) -> None:
     ("changed", "error"),
     [
         (
-            {"query": {"kind": "semantic", "text": "t"}, "embedding_space_id": "embspace:a"},
-            EmbeddingSpaceMismatch,
+            {
+                "query": {"kind": "semantic", "text": "t"},
+                "embedding_space_id": "embspace:a",
+                "ordering": {"order_by": ["committed_at"]},
+            },
+            InvalidRequest,
         ),
         ({"query": {"kind": "lexical"}}, InvalidRequest),
         ({"pagination": {}}, InvalidRequest),

@@ -7,7 +7,7 @@ import errno
 import pytest
 
 from pamctl.cli.failures import as_error
-from pamctl.cli.output import printable
+from pamctl.cli.terminal.output import printable
 from pamctl.errors import InternalError, InvalidRequest, ServiceUnavailable
 
 
