@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import orjson
 
@@ -30,6 +30,15 @@ from pamctl.store.records import START, Entry, Position, StoredVersion, Transact
 
 Json = dict[str, Any]
 _COMMITS = frozenset((*VERSION_EVENT_TYPES, "delegation_granted", "delegation_revoked"))
+
+
+class _Step(NamedTuple):
+    """From one version of an object to the next, and the condition that its event names."""
+
+    ident: str
+    before: Known
+    after: Known
+    condition: str | None
 
 
 class ScopeReader:
@@ -53,6 +62,7 @@ class ScopeReader:
         self._applied = START
         self._pack, self._pack_digest = Pack(), sha256()
         self._recent: dict[str, Known] = {}
+        self._steps: list[_Step] = []
         self._wanted: Entry | None = None
         self._number = 0
         self._stubs: dict[str, tuple[bytes, bool]] = {}
@@ -169,6 +179,7 @@ class ScopeReader:
             self._refuse("the result of a request is not what its transaction did")
 
     def _transaction(self) -> None:
+        self._judge_steps()
         entries = tuple(entry for entry, _ in self._lines)
         self._chunk.append(Transaction(entries, self._versions, self._place))
         self._lines = []
@@ -260,7 +271,8 @@ class ScopeReader:
             self._refuse(f"the signature of {envelope['version_id']} does not hold: {cause}")
 
     def _require_lawful(self, entry: Entry, envelope: Mapping[str, Any]) -> None:
-        """Each version follows from the one before it. PAMSPEC §9.5."""
+        """Each version follows from the one before it (PAMSPEC §9.5), in its number at once,
+        and in its states when the transaction is whole."""
         ident = identified(envelope)
         known = Known.of(envelope)
         before = None
@@ -269,15 +281,21 @@ class ScopeReader:
             if before is None or before.number + 1 != known.number:
                 self._refuse(f"the versions of {ident} do not count from 1 without gaps")
             condition = entry.body.get("payload", {}).get("condition")
-            promoted = any(
-                one.body["event_type"] == "working_memory_promoted"
-                for one, _ in self._lines
-                if one.kind == "event"
-            )
-            fault = unlawful_step(before, known, PROMOTION if promoted else condition)
+            self._steps.append(_Step(ident, before, known, condition))
+        self._recent[ident] = known
+
+    def _judge_steps(self) -> None:
+        """Those of a whole transaction: that something is promoted is said in its last event."""
+        promoted = any(
+            one.body["event_type"] == "working_memory_promoted"
+            for one, _ in self._lines
+            if one.kind == "event"
+        )
+        for ident, before, after, condition in self._steps:
+            fault = unlawful_step(before, after, PROMOTION if promoted else condition)
             if fault is not None:
                 self._refuse(f"{ident}: {fault}")
-        self._recent[ident] = known
+        self._steps = []
 
     def _known(self, ident: str) -> Known | None:
         row = self._arrived.index.current(ident)

@@ -10,7 +10,7 @@ from pamctl.model.envelopes import DEFAULT_RETRIEVAL
 
 if TYPE_CHECKING:
     from pamctl.index.structured_query import StructuredQuery
-    from pamctl.service.query import Found
+    from pamctl.service.selected import Found
 
 Json = dict[str, Any]
 

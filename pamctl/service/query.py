@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pamctl.encoding.canonical import canonical
 from pamctl.encoding.digests import sha256_digest
@@ -20,7 +20,7 @@ from pamctl.service.disclosure import narrowed
 from pamctl.service.open_scope import OpenScope
 from pamctl.service.related import is_about_relationships, select_related
 from pamctl.service.scopes import index_state
-from pamctl.service.selected import Selection
+from pamctl.service.selected import Found, Selection
 from pamctl.service.visibility import absent
 
 if TYPE_CHECKING:
@@ -34,26 +34,6 @@ _FILTERS = (
 )
 # What may differ between the pages of one query.
 _NOT_THE_QUERY = ("cursor", "limit", "operation_id", "count", "explain", "snippets")
-
-
-class Found(NamedTuple):
-    """What a query found before anything of it was shown.
-
-    scope: where; None for a scope that its first write will make.
-    page: the rows, in the query's order.
-    restricted_to: the objects that a delegation is restricted to; None for no restriction.
-    scores: of a ranking by similarity, one a row. similarity: what such a ranking discloses.
-    """
-
-    scope: OpenScope | None
-    page: Page
-    next_cursor: str | None = None
-    selection: Selection | None = None
-    sight: Sight | None = None
-    restricted_to: frozenset[str] | None = None
-    distances: Mapping[str, int] = {}
-    scores: Sequence[Mapping[str, Any]] = ()
-    similarity: Mapping[str, Any] | None = None
 
 
 def query(store: OpenStore, request: Mapping[str, Any]) -> dict[str, Any]:

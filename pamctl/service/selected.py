@@ -9,9 +9,9 @@ neither an answer nor a count nor a score depends on what the actor may not see.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pamctl.index.structured_query import Candidate, Key, Match, Page, StructuredQuery
 from pamctl.service.envelopes import is_withheld, withhold
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pamctl.index.pushdown import Pushed
     from pamctl.index.rows import VersionRow
     from pamctl.index.scope_index import ScopeIndex
+    from pamctl.rules.authorization import Sight
     from pamctl.service.boundary import Boundary
     from pamctl.service.open_scope import OpenScope
 
@@ -142,3 +143,23 @@ class Selection:
                 if not holds(residue, self.envelope(self._now(match.row))):
                     continue
             yield match
+
+
+class Found(NamedTuple):
+    """What a query found before anything of it was shown.
+
+    scope: where; None for a scope that its first write will make.
+    page: the rows, in the query's order.
+    restricted_to: the objects that a delegation is restricted to; None for no restriction.
+    scores: of a ranking by similarity, one a row. similarity: what such a ranking discloses.
+    """
+
+    scope: OpenScope | None
+    page: Page
+    next_cursor: str | None = None
+    selection: Selection | None = None
+    sight: Sight | None = None
+    restricted_to: frozenset[str] | None = None
+    distances: Mapping[str, int] = {}
+    scores: Sequence[Mapping[str, Any]] = ()
+    similarity: Mapping[str, Any] | None = None

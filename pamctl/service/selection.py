@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pamctl.limits import PAGE_ITEMS_MAX
 from pamctl.service.envelopes import is_withheld
 from pamctl.service.looking import look
-from pamctl.service.query import Found, find
+from pamctl.service.query import find
+from pamctl.service.selected import Found
 from pamctl.store.versions import VersionErased
 
 if TYPE_CHECKING:

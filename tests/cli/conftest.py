@@ -1,4 +1,6 @@
-"""The installed program, run as a user runs it: another process, a clean environment."""
+"""The installed program, run as a user runs it: another process, a clean environment. JSON that
+it prints when it succeeds has to be what the schema of the command says, whoever asks.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.result_schemas import require_result
 from tests.conftest import clean_environment, pamctl_program
 
 
@@ -70,16 +73,19 @@ class Program:
     ) -> Outcome:
         """One run with pipes for its streams. `stdin` is what it reads, or a descriptor."""
         streams: dict[str, Any] = {"stdin": stdin} if isinstance(stdin, int) else {"input": stdin}
+        environment = {**self.environment, **(env or {})}
         done = subprocess.run(
             [*self.command, *words],
             capture_output=True,
             cwd=self.folder,
-            env={**self.environment, **(env or {})},
+            env=environment,
             timeout=60,
             check=False,
             **streams,
         )
-        return Outcome(done.returncode, done.stdout, done.stderr)
+        outcome = Outcome(done.returncode, done.stdout, done.stderr)
+        require_result(words, outcome, environment)
+        return outcome
 
     def shell(self, line: str, env: Mapping[str, str] | None = None) -> Outcome:
         """A line of shell in which `pamctl` is the program."""

@@ -1,5 +1,6 @@
 """The program as its entry point runs it, in a child that the test process forks: what is asked
 of every command is asked some hundred times, and starting an interpreter each time takes minutes.
+What it prints is held against its schema, as in tests/cli/conftest.py.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.cli.conftest import Outcome
+from tests.cli.result_schemas import require_result
 
 _PATIENCE_SEC = 60
 
@@ -45,7 +47,9 @@ class Forked:
         for _, writing in streams:
             os.close(writing)
         said = _drain([reading for reading, _ in streams])
-        return Outcome(_status_of(child), *said)
+        outcome = Outcome(_status_of(child), *said)
+        require_result(words, outcome, {**self.environment, **(env or {})})
+        return outcome
 
     def at_terminal(
         self, *words: str, env: Mapping[str, str] | None = None, folder: Path | None = None

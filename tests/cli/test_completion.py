@@ -12,6 +12,7 @@ import subprocess
 import termios
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -156,7 +157,7 @@ def test_it_imports_nothing_heavy(in_store: Program, tea: list[str]) -> None:
         "from pamctl.cli.main import run; run()\n"
         "print(' '.join(sys.modules), file=sys.stderr)\n"
     )
-    python = str(in_store.command[0]).replace("pamctl", "python")
+    python = str(Path(in_store.command[0]).with_name("python"))
     done = subprocess.run(
         [python, "-c", script],
         capture_output=True,

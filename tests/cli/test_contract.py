@@ -1,6 +1,7 @@
 """The contract of the command line, asked of every command that is in the table.
 
-Nothing here names a command: whoever adds one has it checked.
+Nothing here names a command: whoever adds one has it checked. That the JSON of one that
+succeeds is what its schema says is asked by Forked, of every call.
 """
 
 from __future__ import annotations

@@ -142,9 +142,9 @@ def test_it_happens_whole_or_not_at_all(before: Path, tmp_path: Path) -> None:
         shutil.rmtree(path.parent)
         if status == 0:
             break
-    # It died before the commit, after it, and not at all.
-    assert outcomes == {(DIED, False, True), (DIED, True, True), (DIED, True, False),
-                        (0, True, False)}  # fmt: skip
+    # It died before the commit, after it, and not at all; and perhaps when all was removed.
+    seen = {(DIED, False, True), (DIED, True, True), (0, True, False)}
+    assert seen <= outcomes <= {*seen, (DIED, True, False)}
 
 
 READER = """

@@ -8,6 +8,8 @@ from typing import Any
 
 FOLDER = Path(__file__).resolve().parents[2] / "schemas"
 SUFFIX = ".schema.json"
+RESULTS = "results/"
+"""Names of the schemas of what commands print begin with this."""
 
 
 def published_names() -> list[str]:

@@ -11,7 +11,7 @@ from pamctl.model.documents import check, is_valid
 from tests.schemas.evaluation_tables import EVALUATION_TABLES
 from tests.schemas.exchange_tables import EXCHANGE_TABLES
 from tests.schemas.model_tables import MODEL_TABLES
-from tests.schemas.published import published_names
+from tests.schemas.published import RESULTS, published_names
 from tests.schemas.request_tables import REQUEST_TABLES
 from tests.schemas.store_tables import STORE_TABLES
 from tests.schemas.tables import Fault, edited
@@ -56,8 +56,10 @@ def test_what_is_wrong_is_refused_by_name(name: str, fault: Fault) -> None:
 
 
 def test_no_schema_goes_without_instances() -> None:
-    # `common` is no document: it holds the definitions of the others.
-    assert set(TABLES) == set(published_names()) - {"common"}
+    # `common` is no document: it holds the definitions of the others. What commands print is
+    # judged where they print it, by tests/cli/test_result_schemas.py: nobody hands it to us.
+    documents = {name for name in published_names() if not name.startswith(RESULTS)}
+    assert set(TABLES) == documents - {"common"}
     for name, table in TABLES.items():
         assert table.valid, name
         assert len(table.faults) >= 2, name

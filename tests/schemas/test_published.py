@@ -9,14 +9,18 @@ import jsonschema_rs
 import pytest
 
 from pamctl import errors, limits
+from pamctl.audit import finding_kinds, refusals, repair
 from pamctl.encoding.identifiers import IDENTIFIER_PATTERN
+from pamctl.exchange import plans
 from pamctl.index import ordering
 from pamctl.model import faults, vocabulary
 from pamctl.model.documents import URN, is_valid, schema
+from pamctl.projection import reasons, version_trust
 from pamctl.rules.authorization import default_policy
 from pamctl.rules.transitions import CONDITIONS
+from pamctl.store import key_records
 from pamctl.store.layout import FORMAT, FORMAT_VERSION
-from tests.schemas.published import FOLDER, SUFFIX, parts, published_names
+from tests.schemas.published import FOLDER, RESULTS, SUFFIX, parts, published_names
 
 NAMES = published_names()
 COMMON = schema("common")["$defs"]
@@ -28,6 +32,7 @@ OPEN = {
     "batch-request": ["/properties/arguments"],
     "ledger-entry": ["/properties/body", "/$defs/idempotency_body/properties/result"],
     "requests/update": ["/properties/json_patch/items"],
+    "results/common": ["/$defs/open"],
 }
 """Objects that may have members which are not named, by document."""
 
@@ -83,6 +88,8 @@ def test_every_spelling_has_a_sentence(name: str) -> None:
 def test_alternatives_have_the_forms_that_refusals_explain(name: str) -> None:
     for where, part in parts(schema(name)):
         for keyword in ("anyOf", "oneOf"):
+            if name.startswith(RESULTS):  # nobody is refused an answer of ours
+                continue
             if keyword in part and where != "/$defs/object_type":
                 assert all(list(branch) == ["required"] for branch in part[keyword]), where
         if where.endswith("/not"):
@@ -112,7 +119,7 @@ def test_lengths_and_integers_are_bounded(name: str) -> None:
             assert part["minimum"] >= -limits.INTEGER_MAX, where
         if part.get("type") == "string" and not where.endswith("/if"):
             bounded = "maxLength" in part or "pattern" in part
-            assert bounded or name in ("error",), where
+            assert bounded or name in ("error", "results/common"), where
 
 
 def test_vocabularies_are_those_of_the_code() -> None:
@@ -149,6 +156,25 @@ def test_vocabularies_of_queries_events_and_entries() -> None:
     assert tuple(entry["properties"]["kind"]["enum"]) == get_args(vocabulary.EntryKind)
     rules = schema("policy")["properties"]["rules"]["items"]["properties"]
     assert tuple(rules["operations"]["items"]["enum"]) == vocabulary.GOVERNED_OPERATIONS
+
+
+def test_vocabularies_of_results() -> None:
+    common = schema("results/common")["$defs"]
+    assert tuple(common["reason"]["enum"]) == get_args(reasons.Reason)
+    verdict = common["projection_verdict"]["properties"]
+    assert set(verdict["verification_scope"]["enum"]) == set(get_args(reasons.Scope))
+    assert tuple(common["checkpoint_reason"]["enum"]) == get_args(refusals.Reason)
+    severities = common["finding"]["properties"]["severity"]["enum"]
+    assert tuple(severities) == get_args(finding_kinds.Severity)
+    states = common["verified_version"]["properties"]["verification"]["properties"]["signature"]
+    assert tuple(states["enum"]) == get_args(version_trust.SignatureState)
+    key = common["key"]["properties"]
+    assert tuple(key["status"]["enum"]) == get_args(key_records.KeyStatus)
+    assert set(key["roles"]["items"]["enum"]) == set(get_args(key_records.Role))
+    brought = schema("results/import")["$defs"]["line"]["properties"]["action"]["enum"]
+    assert tuple(brought) == get_args(plans.Action)
+    mended = schema("results/repair")["$defs"]["line"]["properties"]["action"]["enum"]
+    assert set(mended) == set(get_args(repair.Kind))
 
 
 def test_the_policy_of_a_new_scope_is_one() -> None:

@@ -95,6 +95,30 @@ def test_what_came_without_content_can_be_erased_later(store: Store, copy: Store
     assert checked(copy.path)["clean"]
 
 
+def test_a_promotion_of_scratch_is_lawful_as_a_whole(store: Store, copy: Store) -> None:
+    """Its source goes where no transition would let it, and the last event of the transaction
+    says why."""
+    scratch = store.create(
+        scope_id=SCOPE,
+        actor=OWNER,
+        provenance=SEEN,
+        object_type="working_memory",
+        canonical_content={"task_ref": "task:1", "content": "a plan"},
+    )
+    store.promote(
+        scope_id=SCOPE,
+        actor=OWNER,
+        provenance=SEEN,
+        source_object_id=scratch["object_id"],
+        expected_version_id=scratch["version_id"],
+        target_object_type="task",
+        target_canonical_content="the plan",
+    )
+    bundle = exported(store)
+    assert imported(copy, bundle) == ["adopted"]
+    assert exported(copy) == bundle
+
+
 def test_a_copy_is_written_to_like_any_scope(store: Store, copy: Store) -> None:
     """An erasure in it leaves the stubs alone that came with it."""
     one, other, third = (remember(store, text) for text in ("one", "other", "third"))
