@@ -34,6 +34,8 @@ from hashlib import blake2b
 from itertools import islice
 from typing import Any
 
+from pamctl.index.word_forms import FUNCTION_WORDS, is_unspaced
+
 DIMENSIONS = 1024
 SPACE_ID = "space:pamctl-hashed-text:1"
 
@@ -55,27 +57,10 @@ SPACE: Mapping[str, Any] = {
 _WORD = re.compile(r"[^\W_]+")
 _PIECE_CHARS = (3, 5)
 _UNSPACED_PIECE_CHARS = (1, 3)
-# Thai, Lao, Burmese and Khmer; Chinese and Japanese. Korean puts spaces between words.
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _WORD_CHARS_MAX = 64
 _WORDS_MAX = 20_000
 _PIECES_WEIGHT = 2.0
 _FUNCTION_WORD_WEIGHT = 0.2
-# Articles and conjunctions, pronouns, question words, auxiliaries, prepositions, adverbs, and what
-# the apostrophe leaves of contractions.
-_FUNCTION_WORDS_TEXT = """
-a an the and or but nor so yet if then else than because as while until
-i me my mine we us our ours you your yours he him his she her hers it its they them their
-theirs this that these those who whom whose which what when where why how
-am is are was were be been being do does did doing done have has had having will would shall
-should can could may might must
-of in on at by for with about into onto from to up down out off over under before after
-above below between through during
-not no yes again here there all any both each few more most other some such only own same
-too very just also once
-d ll m re s t ve don didn doesn isn aren wasn weren hasn haven hadn won wouldn couldn shouldn
-"""
-_FUNCTION_WORDS = frozenset(_FUNCTION_WORDS_TEXT.split())
 
 
 def embed(text: str) -> list[float]:
@@ -105,7 +90,7 @@ def _folded(text: str) -> str:
 def _features(word: str) -> tuple[tuple[int, float], ...]:
     """The dimensions that a word goes to, each with its weight and sign."""
     weight = 1 + math.log(len(word) + 1)
-    if word in _FUNCTION_WORDS:
+    if word in FUNCTION_WORDS:
         weight *= _FUNCTION_WORD_WEIGHT
     pieces = list(_pieces(word))
     found = [_placed(b"w", word, weight)]
@@ -116,7 +101,7 @@ def _features(word: str) -> tuple[tuple[int, float], ...]:
 
 
 def _pieces(word: str) -> Iterator[str]:
-    unspaced = _UNSPACED.search(word) is not None
+    unspaced = is_unspaced(word)
     whole = word if unspaced else f"<{word}>"
     shortest, longest = _UNSPACED_PIECE_CHARS if unspaced else _PIECE_CHARS
     for chars in range(shortest, longest + 1):

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pamctl.errors import InvalidRequest
-from pamctl.index.word_forms import FUNCTION_WORDS, UNSPACED, folded, forms, spaced
+from pamctl.index.word_forms import FUNCTION_WORDS, folded, forms, is_unspaced, spaced
 from pamctl.limits import TEXT_CHARS_MAX
 
 _NEAR_WORDS, _NEAR_WORDS_MAX = 10, 1000
@@ -112,7 +112,7 @@ def sought(text: str) -> list[Sought]:
             continue
         for match in _SPELLED.finditer(token.text):
             run = match["words"].replace(" ", "")
-            if UNSPACED.search(run) is not None:
+            if is_unspaced(run):
                 found[Sought((run,), False, unspaced=True)] = None
                 continue
             parts = tuple(_RUN.findall(folded(match["words"])))

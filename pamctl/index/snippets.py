@@ -7,7 +7,7 @@ from typing import Any
 
 from pamctl.index.content_text import content_text
 from pamctl.index.lexical import Sought, sought
-from pamctl.index.word_forms import UNSPACED, folded
+from pamctl.index.word_forms import folded, is_unspaced
 from pamctl.limits import SNIPPET_CHARS
 
 _WORD = re.compile(r"[^\W_]+")
@@ -92,8 +92,7 @@ def _widened(strings: str, start: int, end: int) -> tuple[int, int]:
         first = start if space is None else space.end()
     if last < len(strings):
         spaces = [space.start() for space in _BREAK.finditer(strings, end, last)]
-        unspaced = UNSPACED.search(strings, end, last) is not None
-        last = last if unspaced else (spaces[-1] if spaces else end)
+        last = last if is_unspaced(strings[end:last]) else (spaces[-1] if spaces else end)
     return first, last
 
 

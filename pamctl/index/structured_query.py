@@ -65,7 +65,7 @@ class Range:
     end: str | int | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Look:
     """How a query was answered: filled in by what answers it.
 
@@ -83,7 +83,8 @@ class Look:
         return 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# What else a dataclass can do would take longer to make than the whole query to answer.
+@dataclass(kw_only=True, eq=False, repr=False)
 class StructuredQuery:
     """A query over the versions of one scope that are current, or were as of a sequence.
 

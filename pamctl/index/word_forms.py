@@ -27,8 +27,7 @@ d ll m re s t ve don didn doesn isn aren wasn weren hasn haven hadn won wouldn c
 FUNCTION_WORDS = frozenset(_FUNCTION_WORDS_TEXT.split())
 """Words of English that stand in every other sentence. A question is not about them."""
 
-UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-"""A character of Thai, Lao, Burmese, Khmer, Chinese or Japanese. Korean has spaces."""
+_UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]"
 
 _SUFFIXES = (
     *("ations", "ation", "ments", "iness"),
@@ -92,4 +91,11 @@ def spaced(text: str) -> str:
     FTS5 takes a run of such characters for one word, of which nothing but its beginning could
     be found. With spaces each character is a word, and what is searched for is a phrase.
     """
-    return text if text.isascii() else UNSPACED.sub(r" \g<0> ", text)
+    # Compiled where it is needed: it takes longer than all of a search for plain words.
+    return text if text.isascii() else re.sub(_UNSPACED, r" \g<0> ", text)
+
+
+def is_unspaced(text: str) -> bool:
+    """Whether a text has a character of Thai, Lao, Burmese, Khmer, Chinese or Japanese.
+    Korean has spaces."""
+    return not text.isascii() and re.search(_UNSPACED, text) is not None

@@ -12,7 +12,6 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from pamctl.errors import AccessDenied
-from pamctl.rules.transitions import default_overrides
 
 DEFAULT_RULE = "rule:default"
 DEFAULT_POLICY_BASIS = "policy:default"
@@ -86,6 +85,8 @@ def default_policy() -> dict[str, Any]:
     A tool over files cannot hold back a person who may write those files, and does not
     pretend to; a scope that several actors share states its own rules.
     """
+    from pamctl.rules.transitions import default_overrides  # for a new scope alone
+
     return {
         "policy_version": 1,
         "default_effect": "allow",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Selection:
     """The versions that a request is about, as of one ledger sequence.
 
