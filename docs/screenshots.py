@@ -59,7 +59,7 @@ def main() -> int:
             "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.defpath)),
             "HOME": name,
             "LC_ALL": "C.UTF-8",
-            "PAM_ACTOR": "actor:local:ann",
+            "PAM_ACTOR": "actor:local:me",
         }
         made = {"cwd": folder, "env": environment, "check": True, "stdout": subprocess.DEVNULL}
         subprocess.run(["bash", "-ec", _SETTING], **made)
