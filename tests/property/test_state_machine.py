@@ -9,17 +9,20 @@ which is fifty steps a run, and looks for the shortest run that fails.
 
 from __future__ import annotations
 
+import io
 import os
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import invariant, precondition, rule
 
 import pamctl
+from pamctl.service.store import Store
 from tests.property.machine.boundaries import Boundaries
 from tests.property.machine.changes import Changes
 from tests.property.machine.crossing import Crossing
 from tests.property.machine.lending import Lending
 from tests.property.machine.looks import Looks
+from tests.property.machine.requests import OWNER, SCOPES, actor_object
 
 MORE = os.environ.get("PAM_STATE_MACHINE_RUNS")
 RUNS = int(MORE or 40)
@@ -30,7 +33,21 @@ PHASES = (Phase.generate, Phase.shrink) if MORE else (Phase.generate,)
 
 
 class Memory(Changes, Looks, Boundaries, Lending, Crossing):
-    """All of it, with interruptions."""
+    """All of it, with interruptions; and at the end another store takes over what became of it."""
+
+    def teardown(self) -> None:
+        bundle = self.carried_away(self.store)
+        copy = pamctl.init_store(self.folder / "copy" / ".pam", default_scope=SCOPES[0])
+        pamctl.import_bundle(copy, io.BytesIO(bundle), actor=actor_object(OWNER))
+        again = self.carried_away(copy)
+        copy.close()
+        super().teardown()
+        assert again == bundle
+
+    def carried_away(self, store: Store) -> bytes:
+        bundle = io.BytesIO()
+        pamctl.export_bundle(store, bundle, scope_ids=SCOPES, actor=actor_object(OWNER))
+        return bundle.getvalue()
 
     @rule()
     def reopen(self) -> None:
