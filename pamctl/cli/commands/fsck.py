@@ -11,7 +11,7 @@ import typer
 from pamctl.cli import options
 from pamctl.cli.auditing import PINNING, TRUST, pins_of
 from pamctl.cli.invocation import Invocation
-from pamctl.cli.terminal import output
+from pamctl.cli.terminal import presentation
 from pamctl.cli.verbs import application, verb
 from pamctl.errors import (
     EXIT_CHECK_FAILED,
@@ -96,7 +96,7 @@ def fsck(
     answer = checked(root, scope_id=call.named_scope, jobs=jobs or os.cpu_count() or 1, pins=pins)
     if remembered is not None:
         _remember(call, remembered, answer, forget)
-    _show(call, answer)
+    presentation.show_findings(call, answer, _summary)
     if not answer["clean"]:
         raise typer.Exit(EXIT_CHECK_FAILED)
 
@@ -207,15 +207,6 @@ def _is_damaged(answer: Mapping[str, Any], scope_id: str) -> bool:
         finding["severity"] == "must" and finding.get("scope_id") == scope_id
         for finding in answer["findings"]
     )
-
-
-def _show(call: Invocation, answer: Mapping[str, Any]) -> None:
-    if call.format == "json":
-        output.write_json(answer)
-    elif call.format == "jsonl":
-        output.write_lines(answer["findings"])
-    else:
-        output.write_text(output.printable(_summary(answer)))
 
 
 def _summary(answer: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ import typer
 from pamctl.cli import options
 from pamctl.cli.auditing import PINNING, TRUST, opened_bundle, pins_of
 from pamctl.cli.invocation import Invocation
-from pamctl.cli.terminal import output
+from pamctl.cli.terminal import presentation
 from pamctl.cli.verbs import application, verb
 from pamctl.errors import EXIT_CHECK_FAILED, InvalidRequest
 
@@ -71,7 +71,7 @@ def verify_export(
             name=file,
             pins=_pins(opener, expect_head or [], pins_of(checkpoint, trust)),
         )
-    _show(call, answer)
+    presentation.show_findings(call, answer, _summary)
     if not answer["valid"]:
         raise typer.Exit(EXIT_CHECK_FAILED)
 
@@ -106,15 +106,6 @@ def _pins(
         pin = Pin(match["head"], None, "was to be expected")
         pins[scope_id] = (*pins.get(scope_id, ()), pin)
     return Pins(pins)
-
-
-def _show(call: Invocation, answer: Mapping[str, Any]) -> None:
-    if call.format == "json":
-        output.write_json(answer)
-    elif call.format == "jsonl":
-        output.write_lines(answer["findings"])
-    else:
-        output.write_text(output.printable(_summary(answer)))
 
 
 def _summary(answer: Mapping[str, Any]) -> str:

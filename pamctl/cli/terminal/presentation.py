@@ -136,6 +136,18 @@ def moment(timestamp: str) -> str:
     return timestamp[:19] + "Z"
 
 
+def show_findings(
+    call: Invocation, answer: Mapping[str, Any], summary: Callable[[Mapping[str, Any]], str]
+) -> None:
+    """The answer of a check: whole, a finding a line, or in `summary`'s words to a person."""
+    if call.format == "json":
+        output.write_json(answer)
+    elif call.format == "jsonl":
+        output.write_lines(answer["findings"])
+    else:
+        output.write_text(output.printable(summary(answer)))
+
+
 def text_of(content: Any) -> str:
     """Canonical content for reading: a string as it is, anything else as JSON."""
     return content if isinstance(content, str) else canonical(content).decode()
