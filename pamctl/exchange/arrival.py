@@ -22,7 +22,7 @@ from pamctl.limits import GROUP_BYTES_MAX, GROUP_OPERATIONS_MAX
 from pamctl.model.bundles import Item
 from pamctl.model.documents import is_valid
 from pamctl.model.vocabulary import VERSION_EVENT_TYPES
-from pamctl.rules.lineage import PROMOTION, Known, unlawful_step
+from pamctl.rules.lineage import EARLIER_NOT_GIVEN, PROMOTION, Known, unlawful_step
 from pamctl.store.adoption import StagedScope
 from pamctl.store.embeddings import FLOAT_BYTES
 from pamctl.store.ledger import parse_entry
@@ -275,13 +275,13 @@ class ScopeReader:
         and in its states when the transaction is whole."""
         ident = identified(envelope)
         known = Known.of(envelope)
-        before = None
+        condition = entry.body.get("payload", {}).get("condition")
         if known.number > 1:
             before = self._recent.get(ident) or self._known(ident)
-            if before is None or before.number + 1 != known.number:
+            if before is not None and before.number + 1 == known.number:
+                self._steps.append(_Step(ident, before, known, condition))
+            elif before is not None or condition != EARLIER_NOT_GIVEN:
                 self._refuse(f"the versions of {ident} do not count from 1 without gaps")
-            condition = entry.body.get("payload", {}).get("condition")
-            self._steps.append(_Step(ident, before, known, condition))
         self._recent[ident] = known
 
     def _judge_steps(self) -> None:

@@ -3,14 +3,16 @@
 A dump is a JSON document or JSON Lines. Each value is an envelope of a Memory Object (§8.1) or a
 Relationship Object (§8.5), an event (§7.7), or an array of such. An event that names a version
 of the dump is what committed it; a version that no event names gets one made from what changed.
+What is recognized and not taken over is counted.
 """
 
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from pamctl.encoding.strict_json import parse
 from pamctl.encoding.timestamps import instant
@@ -20,12 +22,34 @@ from pamctl.limits import DOCUMENT_BYTES_MAX
 from pamctl.model.bundles import COMPRESSED
 from pamctl.model.documents import check
 from pamctl.model.vocabulary import DIMENSIONS
+from pamctl.rules.lineage import EARLIER_NOT_GIVEN
 from pamctl.service.sources import Sources
 
 Json = dict[str, Any]
 _BUNDLE = b'{"embeddings":'
 _SCHEMAS = {"relationship_id": "relationship", "object_id": "envelope"}
-_ORIGIN_TIME = "origin_recorded_at"
+_NOT_TAKEN_OVER = {
+    "delegation_id": "delegations",
+    "subscription_id": "subscriptions",
+    "snapshot_id": "snapshots",
+    "embedding_space_id": "embedding_spaces",
+}
+"""By the member that tells what it is: authority comes from nowhere else, and the others are of
+a ledger that is not here."""
+_ORIGIN_TIME, _ORIGIN_CONDITION = "origin_recorded_at", "origin_condition"
+
+
+class Dump(NamedTuple):
+    """What stands in a dump.
+
+    scopes: by scope id, transactions of one event each.
+    digest: of its bytes.
+    passed_over: how many of what was recognized and is not taken over, by what it is.
+    """
+
+    scopes: dict[str, list[list[Foreign]]]
+    digest: str
+    passed_over: dict[str, int]
 
 
 def begins_bundle(first: bytes) -> bool:
@@ -56,30 +80,42 @@ class _Rejoined(io.RawIOBase):
         return len(data)
 
 
-def read_dump(source: IO[bytes], sources: Sources) -> tuple[dict[str, list[list[Foreign]]], str]:
-    """By scope id, the transactions of a dump, each of one event; and the digest of its bytes.
+def read_dump(source: IO[bytes], sources: Sources) -> Dump:
+    """What stands in a dump, all of it held in memory.
 
-    All of it is held in memory. Raises InvalidObject for what is no envelope and no event, for
-    an event whose version is not there, and for a version that stands twice.
+    An object's history may begin later than with its first version; the event of the one that
+    it begins with says so. Raises InvalidObject for what is no envelope and no event, and for a
+    version that stands twice.
     """
     digest = sha256()
     envelopes: dict[str, tuple[int, Json]] = {}
     events: list[tuple[int, Json]] = []
+    passed_over: Counter[str] = Counter()
     for number, value in _values(source, digest):
         if "event_id" in value:
             _check("event", value, number)
             events.append((number, value))
             continue
         name = next((_SCHEMAS[member] for member in _SCHEMAS if member in value), None)
-        if "delegation_id" in value:
-            continue  # authority is not taken over
+        other = next((_NOT_TAKEN_OVER[member] for member in _NOT_TAKEN_OVER if member in value), "")
+        if other and name is None and "query" not in value:
+            passed_over[other] += 1
+            continue
         if name is None or "version_id" not in value:
             raise _bad(number, "it is no envelope of an object or a relationship, and no event")
         _check(name, value, number)
         if value["version_id"] in envelopes:
             raise _bad(number, f"the version {value['version_id']} stands a second time")
         envelopes[value["version_id"]] = number, value
-    return _ordered(envelopes, events, sources), "sha256:" + digest.hexdigest()
+    scopes = _ordered(envelopes, events, sources, passed_over)
+    if not scopes:
+        raise InvalidObject(
+            "there is nothing in the file that could be recorded"
+            + "".join(f"; {what} passed over: {count}" for what, count in passed_over.items()),
+            hint="an event comes with the version that it names; authority does not come at all",
+            passed_over=dict(passed_over) or None,
+        )
+    return Dump(scopes, "sha256:" + digest.hexdigest(), dict(passed_over))
 
 
 def _values(source: IO[bytes], digest: Any) -> Iterator[tuple[int, Json]]:
@@ -122,7 +158,10 @@ def _objects(value: Any, number: int) -> Iterator[tuple[int, Json]]:
 
 
 def _ordered(
-    envelopes: Mapping[str, tuple[int, Json]], events: list[tuple[int, Json]], sources: Sources
+    envelopes: Mapping[str, tuple[int, Json]],
+    events: list[tuple[int, Json]],
+    sources: Sources,
+    passed_over: Counter[str],
 ) -> dict[str, list[list[Foreign]]]:
     """Histories in an order in which they can have happened: events by their sequence, and
     versions without one by when they were recorded."""
@@ -130,13 +169,14 @@ def _ordered(
     entries: list[tuple[str, Any, Foreign]] = []
     for number, event in sorted(events, key=lambda one: int(one[1]["sequence"])):
         if event["event_type"] not in CARRIED_EVENTS:
+            passed_over["events"] += 1
             continue
         version_id = str(event.get("version_id"))
         if event["event_type"] == "working_memory_promoted":
             place = instant(event["recorded_at"]), event["sequence"]
             entries.append((event["scope_id"], place, Foreign(number, "event", event)))
         elif version_id not in envelopes:
-            raise _bad(number, f"the version {version_id} of the event is not in the file")
+            passed_over["events_without_version"] += 1
         elif version_id in named:
             raise _bad(number, f"a second event names the version {version_id}")
         else:
@@ -148,14 +188,14 @@ def _ordered(
             body = _agreed(*named[version_id], envelope)
         else:
             body = _event(before.get(ident), envelope, sources)
+        if ident not in before and envelope["sequence"] > 1:
+            body = _beginning_late(body)
         before[ident] = envelope
         place = instant(envelope["recorded_at"]), envelope["sequence"]
         entries.append((envelope["scope_id"], place, Foreign(number, "event", body, envelope)))
     found: dict[str, list[list[Foreign]]] = {}
     for scope_id, _, foreign in sorted(entries, key=lambda one: one[1]):
         found.setdefault(scope_id, []).append([foreign])
-    if not found:
-        raise InvalidObject("there is nothing in the file that could be recorded")
     return dict(sorted(found.items()))
 
 
@@ -182,6 +222,14 @@ def _agreed(number: int, event: Json, envelope: Mapping[str, Any]) -> Json:
     return agreed
 
 
+def _beginning_late(event: Json) -> Json:
+    """The event of the first version that was given, where others were before it."""
+    payload = {**event.get("payload", {})}
+    if "condition" in payload:
+        payload[_ORIGIN_CONDITION] = payload["condition"]
+    return {**event, "payload": {**payload, "condition": EARLIER_NOT_GIVEN}}
+
+
 def _subject(envelope: Mapping[str, Any]) -> dict[str, str]:
     name = "relationship_id" if "relationship_id" in envelope else "object_id"
     return {name: envelope[name]}
@@ -206,18 +254,22 @@ def _event(before: Mapping[str, Any] | None, envelope: Mapping[str, Any], source
 
 def _change(before: Mapping[str, Any] | None, envelope: Mapping[str, Any]) -> tuple[str, Json]:
     relationship = "relationship_id" in envelope
-    if before is None:
+    if before is None and envelope["sequence"] == 1:
         if relationship:
             return "relationship_created", {}
         return "object_created", {"object_type": envelope["object_type"]}
-    changed = [name for name in DIMENSIONS if before[f"{name}_state"] != envelope[f"{name}_state"]]
     now = envelope["availability_state"]
-    if "availability" in changed and now != "available":
+    was = {"availability_state": "available"} if before is None else before
+    if was["availability_state"] != now != "available":
         return ("object_deleted" if now == "deleted" else "object_redacted"), {}
+    states = [] if before is None else DIMENSIONS
+    changed = [name for name in states if was[f"{name}_state"] != envelope[f"{name}_state"]]
     if len(changed) == 1:
         (name,) = changed
-        states = {"from": before[f"{name}_state"], "to": envelope[f"{name}_state"]}
-        return f"{name}_transitioned", states
+        return f"{name}_transitioned", {
+            "from": was[f"{name}_state"],
+            "to": envelope[f"{name}_state"],
+        }
     return ("relationship_updated" if relationship else "object_updated"), {}
 
 

@@ -77,15 +77,22 @@ def as_embedding(data: bytes) -> Embedding | None:
 
 
 def arrive(scope: OpenScope, staged: Path) -> None:
-    """Put vectors that came in with a scope beside it. They are derived: whoever dies in
-    between leaves some of them out."""
+    """Put vectors that came in with a scope beside it, but for those that are there. They are
+    derived: a death in between leaves some of them out, and importing again brings the rest."""
     if not staged.exists():
         return
     with staged.open("rb") as file, lock(scope.layout):
         found = (as_embedding(line.rstrip(b"\n")) for line in file)
         embeddings = (one for one in found if one is not None and _shows(scope, one))
+        there = {space_id: space.rows() for space_id, space in stored_spaces(scope.layout)}
         for space_id, of_space in groupby(embeddings, key=lambda one: one.space_id):
-            while some := list(islice(of_space, _TOGETHER)):
+            rows = there.get(space_id, {})
+            new = (
+                one
+                for one in of_space
+                if one.object_id not in rows or rows[one.object_id].version_id != one.version_id
+            )
+            while some := list(islice(new, _TOGETHER)):
                 dimensions = len(some[0].vector) // FLOAT_BYTES
                 files = EmbeddingFiles(scope.layout, space_id, dimensions)
                 files.put([NewEmbedding(one.object_id, one.version_id, one.vector) for one in some])

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from itertools import islice
+from itertools import chain, islice, repeat
+from operator import itemgetter
 from typing import IO, Any
 
 import orjson
@@ -26,7 +27,7 @@ from pamctl.store.carrying import (
     first_line,
     ledger_lines,
     ledger_windows,
-    named_address,
+    named_addresses,
 )
 from pamctl.store.erasure import stub_bytes, withheld_stub
 from pamctl.store.packs import parsed_version
@@ -35,15 +36,18 @@ Json = dict[str, Any]
 Carried = tuple[Kind, bytes, bytes]
 """A line: its kind, what it carries, and the 64 digits that its record has (model.bundles)."""
 
+_LENGTH, _ERASED = itemgetter(2), itemgetter(3)
 _WRITE_BYTES = 64 * 1024
 _TOGETHER_BYTES = 8 * 1024 * 1024
 """Versions that are read at once, so that nothing holds more than a few of the largest."""
 
 _CARRYING: tuple[Kind, ...] = ("ledger", "version", "stub", "leaf", "embedding")
-_OPENINGS: Mapping[Kind, tuple[bytes, bytes]] = {
-    kind: (b'{"%b":' % kind.encode(), b"\n%b " % kind.encode()) for kind in _CARRYING
-}
-"""By kind, how its line begins, and its record."""
+_LEDGER: Kind = "ledger"
+_VERSION: Kind = "version"
+_OPENINGS: Mapping[Kind, bytes] = {kind: b'{"%b":' % kind.encode() for kind in _CARRYING}
+"""By kind, how its line begins."""
+_RECORDS: Mapping[Kind, bytes] = {kind: b"\n%b " % kind.encode() for kind in _CARRYING}
+"""By kind, how its record begins."""
 
 
 def export_bundle(
@@ -104,6 +108,7 @@ def export_bundle(
 
             vectors = departing(departure)
             writer.carry([(("embedding", one, _hexadecimal(one)) for one in vectors)])
+        departure.scope.index.shrink()
     footer = writer.end()
     return {**footer, "kind": kind, "scopes": header["scopes"], "withheld": withheld}
 
@@ -125,7 +130,9 @@ def _departures(
     departures, refused = [], False
     for scope_id in wanted:
         try:
-            departures.append(store.perform("export", {**request, "scope_id": scope_id}))
+            departure = store.perform("export", {**request, "scope_id": scope_id})
+            departure.scope.index.shrink()
+            departures.append(departure)
         except AccessDenied:
             if scope_ids is not None or len(wanted) == 1:
                 raise
@@ -171,23 +178,21 @@ class _Writer:
 
     def carry(self, lines: Iterable[Iterable[Carried]]) -> None:
         """Lines that carry stored bytes."""
-        parts: list[bytes] = []
-        records: list[bytes] = []
-        counts = dict.fromkeys(_OPENINGS, 0)
-        size = 0
         for some in lines:
-            for kind, data, digest in some:
-                opening, name = _OPENINGS[kind]
-                parts += (opening, data, b"}\n")
-                records += (name, digest)
-                counts[kind] += 1
-                size += len(data)
-                if size > _WRITE_BYTES:
-                    self._flush(parts, records)
-                    size = 0
-        self._flush(parts, records)
-        for kind, count in counts.items():
-            self.counts[COUNTED[kind]] += count
+            for portion in [some] if isinstance(some, list) else _portions(some):
+                self._carry(portion)
+
+    def _carry(self, portion: Sequence[Carried]) -> None:
+        """Some lines with one write. There are millions, so nothing is done line by line."""
+        if not portion:
+            return
+        kinds, carried, digests = zip(*portion, strict=True)
+        opened = zip(map(_OPENINGS.__getitem__, kinds), carried, repeat(b"}\n"), strict=False)
+        self._target.write(b"".join(chain.from_iterable(opened)))
+        records = zip(map(_RECORDS.__getitem__, kinds), digests, strict=True)
+        self._digest.update(b"".join(chain.from_iterable(records)))
+        for kind in _CARRYING:
+            self.counts[COUNTED[kind]] += kinds.count(kind)
 
     def end(self) -> Json:
         """The footer, which was written."""
@@ -195,12 +200,18 @@ class _Writer:
         self._target.write(canonical({"footer": footer}) + b"\n")
         return footer
 
-    def _flush(self, parts: list[bytes], records: list[bytes]) -> None:
-        self._target.write(b"".join(parts))
-        records.append(b"")
-        self._digest.update(b"".join(records))
-        parts.clear()
-        records.clear()
+
+def _portions(lines: Iterable[Carried]) -> Iterator[list[Carried]]:
+    """Lines, so many at a time as are worth a write."""
+    portion: list[Carried] = []
+    size = 0
+    for one in lines:
+        portion.append(one)
+        size += len(one[1])
+        if size > _WRITE_BYTES:
+            yield portion
+            portion, size = [], 0
+    yield portion
 
 
 def carriage(departure: Departure) -> Iterator[Iterable[Carried]]:
@@ -217,20 +228,21 @@ def _as_it_is(departure: Departure, stored: StoredBytes) -> Iterator[Iterable[Ca
     layout, position = departure.scope.layout, departure.position
     places = departure.scope.index.passage.places(position.sequence)
     for lines, digests in ledger_windows(layout, position.offset):
-        addresses = [line[-66:-2] if line.endswith(b'"}') else None for line in lines]
+        addresses = named_addresses(lines)
         named = [address for address in addresses if address is not None]
         there = list(islice(places, len(named)))
-        erased = [place for place in there if place[3]]
-        size = sum(place[2] for place in there)
+        erased = any(map(_ERASED, there))
+        size = sum(map(_LENGTH, there))
         if erased or len(there) < len(named) or size > _TOGETHER_BYTES:
             yield _one_by_one(departure, stored, zip(lines, digests, strict=True), iter(there))
             continue
-        versions = iter(stored.versions(named, there))
+        entries = zip(repeat(_LEDGER), lines, digests, strict=False)
+        versions = zip(repeat(_VERSION), stored.versions(named, there), named, strict=False)
         some: list[Carried] = []
-        for line, digest, address in zip(lines, digests, addresses, strict=True):
-            some.append(("ledger", line, digest))
+        for entry, address in zip(entries, addresses, strict=True):
+            some.append(entry)
             if address is not None:
-                some.append(("version", next(versions), address))
+                some.append(next(versions))
         yield some
 
 
@@ -243,7 +255,7 @@ def _one_by_one(
     """Lines with what some of them commit, where that is large, or erased."""
     for line, digest in lines:
         yield "ledger", line, digest
-        address = named_address(line)
+        (address,) = named_addresses([line])
         if address is None:
             continue
         place = next(places, None)
@@ -262,7 +274,7 @@ def _as_it_may(departure: Departure, stored: StoredBytes) -> Iterator[Carried]:
     lines = ledger_lines(departure.scope.layout, departure.position.offset)
     versions = departure.scope.index.passage.versions(departure.position.sequence)
     for line, digest in lines:
-        address = named_address(line)
+        (address,) = named_addresses([line])
         version = None if address is None else next(versions, None)
         if not departure.discloses(line):
             leaf = b'"%b"' % leaf_hash(line).hex().encode()
@@ -273,7 +285,7 @@ def _as_it_may(departure: Departure, stored: StoredBytes) -> Iterator[Carried]:
             continue
         if version is None:
             raise _unknown(address)
-        place = (version.pack, version.offset, version.length, version.erased)
+        place = (version.pack, version.offset, version.length, version.erased, version.since)
         if version.erased:
             stub = _stub(departure, stored, address, place)
             yield "stub", stub, _hexadecimal(stub)
@@ -289,7 +301,7 @@ def _as_it_may(departure: Departure, stored: StoredBytes) -> Iterator[Carried]:
 def _stub(departure: Departure, stored: StoredBytes, address: bytes, place: Place) -> bytes:
     """The stub of a version that was erased, or that came without its content. Where an
     erasure has not come to removing the bytes yet, it is made as the erasure will."""
-    pack, offset, length, _ = place
+    pack, offset, length, *_ = place
     data = stored.stub(address, pack, offset, length)
     if data is not None:
         return data

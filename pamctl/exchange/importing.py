@@ -10,17 +10,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import orjson
 
-from pamctl.errors import InvalidRequest, ServiceUnavailable
+from pamctl.errors import InvalidRequest, PamError, ServiceUnavailable
 from pamctl.exchange.arrival import ScopeReader
 from pamctl.exchange.dumps import begins_bundle, read_dump, rejoined
 from pamctl.exchange.foreign import carried
-from pamctl.exchange.plans import FOUNDING_ENTRIES, Plan, adoption, carry_out, here_of, require_kin
+from pamctl.exchange.plans import (
+    FOUNDING_ENTRIES,
+    Plan,
+    adoption,
+    carry_out,
+    gone_on_from,
+    require_kin,
+)
 from pamctl.exchange.rerecording import Origin, Rerecording
 from pamctl.model.bundles import Item, read_bundle
 from pamctl.service.open_scope import OpenScope
@@ -29,7 +36,7 @@ from pamctl.service.scopes import OWNER, founded
 from pamctl.store.adoption import StagedScope, place_to_build
 from pamctl.store.carrying import first_line
 from pamctl.store.layout import scope_folder
-from pamctl.store.records import START
+from pamctl.store.records import START, Position
 
 Json = dict[str, Any]
 
@@ -53,15 +60,25 @@ def import_bundle(
         dry_run: check and plan, and change nothing.
 
     Returns `digest` of the bundle, `dry_run` and `scopes`, each with `scope_id`, `action` and
-    what it brought. Importing twice changes nothing the second time. Raises InvalidObject for a
-    bundle in which something is wrong, AccessDenied, VersionConflict for a scope or objects
-    that have become others here, and LegalHold; their details tell which objects.
+    what it brought; of a dump `passed_over` too, where something was. Importing twice changes
+    nothing the second time. Raises InvalidObject for a bundle in which something is wrong,
+    AccessDenied, VersionConflict for a scope or objects that have become others here, and
+    LegalHold; their details tell which objects. A scope comes whole or not at all: where one of
+    several fails at the last moment, `imported` in the details names those that came before
+    it, and importing again brings the rest.
     """
     mapped = dict(map_scopes or {})
     if len(set(mapped.values())) != len(mapped):
         raise InvalidRequest("two scopes are mapped to one", hint="import them one after the other")
-    try:
+    with _explained(store):
         return _imported(store, source, mapped, dry_run, dict(actor), operation_id)
+
+
+@contextmanager
+def _explained(store: OpenStore) -> Iterator[None]:
+    """Turns what the operating system refuses into an answer for a person."""
+    try:
+        yield
     except OSError as cause:
         raise ServiceUnavailable(
             f"the import could not be read, or built in {store.path}: {cause.strerror or cause}",
@@ -87,9 +104,32 @@ def _imported(
             plans, digest = arrivals.of_dump(source)
         require_kin(plans)
         if not dry_run:
-            for plan in plans:
+            _carry_out(store, plans, digest, actor)
+        answer: Json = {
+            "digest": digest,
+            "dry_run": dry_run,
+            "scopes": [plan.told() for plan in plans],
+        }
+        if arrivals.passed_over:
+            answer["passed_over"] = arrivals.passed_over
+        return answer
+
+
+def _carry_out(store: OpenStore, plans: list[Plan], digest: str, actor: Json) -> None:
+    """Each scope comes whole or not at all; an error tells which of them had come before it."""
+    landed: list[str] = []
+    for plan in plans:
+        try:
+            with _explained(store):
                 carry_out(store, plan, digest, actor)
-        return {"digest": digest, "dry_run": dry_run, "scopes": [plan.told() for plan in plans]}
+        except PamError as error:
+            if landed:
+                hint = error.details.get("hint", "run the same command again when that is mended")
+                error.details["imported"] = landed
+                error.details["hint"] = f"{', '.join(landed)} came whole before that; {hint}"
+            raise
+        if plan.brings:
+            landed.append(plan.told()["scope_id"])
 
 
 class _Arrivals:
@@ -111,6 +151,7 @@ class _Arrivals:
         self._operation_id = operation_id or store.sources.identifier("op")
         self._mapped = mapped
         self._what = "bundle"
+        self.passed_over: dict[str, int] = {}
 
     def of_bundle(self, items: Iterator[Item]) -> tuple[list[Plan], str]:
         """Plans for the scopes of a bundle, which is read to its end, and its digest."""
@@ -138,24 +179,22 @@ class _Arrivals:
     def of_dump(self, source: IO[bytes]) -> tuple[list[Plan], str]:
         """Plans for the scopes of a dump, and the digest of its bytes."""
         self._what = "file"
-        scopes, digest = read_dump(source, self._store.sources)
-        self._require_mapped(set(scopes), "dump")
+        dump = read_dump(source, self._store.sources)
+        self._require_mapped(set(dump.scopes), "dump")
+        self.passed_over = dump.passed_over
         plans = []
-        for scope_id, transactions in scopes.items():
+        for scope_id, transactions in dump.scopes.items():
             recording = _Recording(self, Origin(scope_id), self._mapped.get(scope_id, scope_id))
             for transaction in transactions:
                 recording.rerecording.record(transaction)
-            plans.append(recording.plan(digest))
-        return plans, digest
+            plans.append(recording.plan(dump.digest))
+        return plans, dump.digest
 
-    def reader(
-        self, told: Json, scope: OpenScope | None, *, whole: bool
-    ) -> tuple[ScopeReader, StagedScope]:
-        """A reader of what will be a scope's ledger, and where it builds it. whole: whether it
-        takes the place of a ledger in which nothing has happened yet."""
+    def reader(self, told: Json, here: Position) -> tuple[ScopeReader, StagedScope]:
+        """A reader of what will be a scope's ledger, and where it builds what lies behind
+        `here`."""
         staged = StagedScope(self._folder / scope_folder(told["scope_id"]))
         self._stack.callback(staged.close)
-        here = here_of(scope) if whole else (START if scope is None else scope.refresh())
         reader = ScopeReader(told, here, staged, what=self._what)
         self._stack.callback(reader.close)
         return reader, staged
@@ -172,12 +211,13 @@ class _Arrivals:
 
     def _adopted(self, told: Json, lines: Iterator[Item]) -> Plan:
         scope = self.admitted(told["scope_id"])
-        reader, staged = self.reader(told, scope, whole=True)
+        base = START if scope is None else scope.refresh()
+        reader, staged = self.reader(told, gone_on_from(base))
         for item in lines:
             reader.take(item)
         arrived = reader.end()
         staged.close()
-        return adoption(arrived, staged, scope)
+        return adoption(arrived, staged, scope, base)
 
     def _require_mapped(self, scope_ids: set[str], kind: str) -> None:
         unknown = sorted(self._mapped.keys() - scope_ids)
@@ -223,7 +263,8 @@ class _Recording:
         else:
             told = _first_entry(scope)
         self._told = told
-        self._reader, self._staged = arrivals.reader(told, scope, whole=False)
+        here = START if scope is None else scope.refresh()
+        self._reader, self._staged = arrivals.reader(told, here)
         self.rerecording = Rerecording(store, scope, self._reader, scope_id=scope_id, origin=origin)
         self.rerecording.begin(beginning)
 

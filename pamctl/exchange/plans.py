@@ -14,7 +14,7 @@ from pamctl.service.open_scope import OpenScope
 from pamctl.service.open_store import OpenStore
 from pamctl.service.sweep import sweep
 from pamctl.store.adoption import StagedScope, stubs_in_packs
-from pamctl.store.carrying import ledger_lines
+from pamctl.store.carrying import beginning_of, ledger_lines
 from pamctl.store.commit import ScopeWriter
 from pamctl.store.records import START, Position
 
@@ -43,9 +43,14 @@ class Plan(NamedTuple):
     origin: Origin
     own_entries: int = 0
 
+    @property
+    def brings(self) -> bool:
+        """Whether anything changes by it."""
+        return self.action in _BRINGING
+
     def told(self) -> Json:
         """For the answer."""
-        arrived, brings = self.arrived, self.action in _BRINGING
+        arrived, brings = self.arrived, self.brings
         told: Json = {
             "scope_id": arrived.told["scope_id"],
             "action": self.action,
@@ -60,18 +65,17 @@ class Plan(NamedTuple):
         return told
 
 
-def here_of(scope: OpenScope | None) -> Position:
-    """How far the ledger goes that is here. One in which nothing has happened yet counts as
-    none: it gives way to one that is taken over."""
-    if scope is None:
-        return START
-    position = scope.refresh()
+def gone_on_from(position: Position) -> Position:
+    """From where on a ledger that is taken over is new here, where the one here ends at
+    `position`. One in which nothing has happened yet gives way to it."""
     return START if position.entries <= FOUNDING_ENTRIES and not position.sequence else position
 
 
-def adoption(arrived: Arrived, staged: StagedScope, scope: OpenScope | None) -> Plan:
-    """What is to be done with a ledger that comes as it is."""
-    base = START if scope is None else scope.refresh()
+def adoption(
+    arrived: Arrived, staged: StagedScope, scope: OpenScope | None, base: Position
+) -> Plan:
+    """What is to be done with a ledger that comes as it is; `base` is where the one here ended
+    before the first line of it was read."""
     here, end = arrived.here, arrived.end
     action: Action = "diverged"
     if end.head == base.head:
@@ -119,7 +123,10 @@ def carry_out(store: OpenStore, plan: Plan, digest: str, actor: Mapping[str, Any
 
     Raises ServiceUnavailable where the scope was written to since it was looked at.
     """
-    if plan.action not in _BRINGING:
+    if not plan.brings:
+        if plan.action == "unchanged" and plan.scope is not None:
+            _settle(store, plan.scope)
+            arrive(plan.scope, plan.staged.embeddings)
         return
     arrived, scope_id = plan.arrived, plan.arrived.told["scope_id"]
     record = {
@@ -140,15 +147,40 @@ def carry_out(store: OpenStore, plan: Plan, digest: str, actor: Mapping[str, Any
     else:
         _add(store, plan, plan.scope, record)
     scope = store.open_scope(scope_id)
-    if arrived.here == START:
+    try:
+        _follow(scope, plan)
+    except (ServiceUnavailable, OSError) as failure:
+        # The scope is there, and so is the answer; what could not follow is derived.
+        store.notices.append(f"{scope_id} was imported; its index or its vectors lag: {failure}")
+
+
+def _follow(scope: OpenScope, plan: Plan) -> None:
+    """Bring what is derived up to what came."""
+    if plan.arrived.here == START:
         # It was made on the way, so that nobody has to read all of it again.
-        scope.index.become(arrived.index)
+        scope.index.become(plan.arrived.index)
     scope.refresh()
+    if scope.layout.embeddings.is_dir():
+        from pamctl.service.embeddings import sweep_vectors
+
+        sweep_vectors(scope)
     arrive(scope, plan.staged.embeddings)
+
+
+def _settle(store: OpenStore, scope: OpenScope) -> None:
+    """Remove what an import that died before it came to that had found erased: whoever makes it
+    again is told that all is done."""
+    scope.refresh()
+    if scope.index.erasures.are_due():
+        with ScopeWriter(scope.layout, store.layout.quarantine) as writer:
+            store.notices.extend(writer.recover(scope.refresh()))
+            store.notices.extend(sweep(scope, store.layout.quarantine))
 
 
 def _add(store: OpenStore, plan: Plan, scope: OpenScope, record: Json) -> None:
     arrived, quarantine = plan.arrived, store.layout.quarantine
+    if arrived.here != START:
+        plan.staged.go_on_from(scope.layout, arrived.here.offset)
     with ScopeWriter(scope.layout, quarantine) as writer:
         base = scope.refresh()
         store.notices.extend(writer.recover(base))
@@ -163,14 +195,14 @@ def _add(store: OpenStore, plan: Plan, scope: OpenScope, record: Json) -> None:
             if replaced:
                 packs = [*record["packs"], *replaced.values()]
                 record = {**record, "packs": packs, "replaces": replaced}
-        plan.staged.add_to(scope.layout, record, at=arrived.here.offset)
-        if arrived.here != START:
+        if arrived.here == START:
+            beginning = beginning_of(scope.layout, base.offset)
+            plan.staged.take_over(scope.layout, record, beginning=beginning)
+        else:
+            plan.staged.take_over(scope.layout, record)
+        if arrived.erased:
             scope.refresh()
             store.notices.extend(sweep(scope, quarantine))
-            if scope.layout.embeddings.is_dir():
-                from pamctl.service.embeddings import sweep_vectors
-
-                sweep_vectors(scope)
 
 
 def _require_same_scope(store: OpenStore, told: Mapping[str, Any]) -> None:

@@ -16,6 +16,10 @@ PROMOTION = "promotion"
 """In the place of a condition: working memory is superseded by what a promotion in the same
 transaction made of it (PAMSPEC §10.10)."""
 
+EARLIER_NOT_GIVEN = "earlier_versions_not_given"
+"""In the place of a condition, of the event of the first version that there is of an object: it
+came from elsewhere, and the versions before it were not given. Its number is what it was."""
+
 _STATES = tuple(f"{name}_state" for name in DIMENSIONS)
 _AVAILABILITY = DIMENSIONS.index("availability")
 

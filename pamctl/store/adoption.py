@@ -1,26 +1,31 @@
 """Taking over what another store wrote, byte by byte. `store-format/custody.md`.
 
 What comes in is built beside the scopes. It becomes part of the store when all of it was found
-right: a scope that is new here by one rename, one that is here by its ledger, after its packs.
+right, and by one rename: of the folder of a scope that is new here, of the ledger of one that is
+here, after its packs.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from shutil import rmtree
+from shutil import copyfileobj, rmtree
+from stat import S_IMODE
 from typing import IO, Any
 
 from pamctl.encoding.canonical import canonical
 from pamctl.encoding.digests import sha256_digest, sha256_hex
-from pamctl.errors import ServiceUnavailable
+from pamctl.errors import PamError, ServiceUnavailable
 from pamctl.store import files
 from pamctl.store.custody import add_custody, custody_line
 from pamctl.store.directory import StoreDirectory
 from pamctl.store.layout import ScopeLayout
+from pamctl.store.ledger import damaged_ledger
 from pamctl.store.lock import exclusive
 from pamctl.store.packs import pack_lines, parsed_version
+from pamctl.store.plain_files import open_plain
 from pamctl.store.versions import Versions
 
 _COPY_BYTES = 1 << 20
@@ -100,16 +105,44 @@ class StagedScope:
         self._layout.custody.write_bytes(custody_line(custody))
         directory.adopt_scope(self.folder, scope["scope_id"])
 
-    def add_to(self, layout: ScopeLayout, custody: Mapping[str, Any], *, at: int) -> None:
-        """Go on with the ledger of a scope, which is `at` bytes long, or where that is 0 take
-        its place. Durable when this returns. The caller holds the scope's lock."""
+    def go_on_from(self, layout: ScopeLayout, at: int) -> None:
+        """Put the first `at` bytes of a scope's ledger before the lines that were added: then
+        what was built is the whole ledger that the scope will have. Those bytes never change,
+        so this needs no lock. Raises StoreDamaged where they are not there."""
+        whole = self.folder / "whole"
+        with os.fdopen(open_plain(layout.ledger), "rb") as before, whole.open("xb") as joined:
+            left = at
+            while piece := before.read(min(left, _COPY_BYTES)):
+                joined.write(piece)
+                left -= len(piece)
+            if left:
+                raise damaged_ledger(layout.ledger, at - left, "is missing")
+            with self._layout.ledger.open("rb") as added:
+                copyfileobj(added, joined, _COPY_BYTES)
+        files.name_unsettled(whole, self._layout.ledger)
+
+    def take_over(
+        self, layout: ScopeLayout, custody: Mapping[str, Any], *, beginning: bytes | None = None
+    ) -> None:
+        """Put what was built in the place of a scope's ledger, all of it by one rename: no
+        reader sees a part of it, and no death leaves one. Durable when this returns; where it
+        cannot be made so, the ledger is what it was. The caller holds the scope's lock, and
+        knows that the ledger is still the one that was gone on from, or the `beginning` that
+        gives way."""
         for pack in sorted(self._layout.packs.iterdir()):
             files.move_durably(pack, layout.packs / pack.name)
         add_custody(layout, custody)
-        if at == 0:
+        before = layout.ledger.stat()
+        self._layout.ledger.chmod(S_IMODE(before.st_mode))
+        try:
             files.move_durably(self._layout.ledger, layout.ledger)
-        else:
-            files.append_all_durably(layout.ledger, _pieces(self._layout.ledger), at)
+        except BaseException:
+            with contextlib.suppress(PamError):
+                if beginning is None:
+                    files.cut_durably(layout.ledger, before.st_size)
+                else:
+                    files.replace_whole(layout.ledger, beginning)
+            raise
 
 
 def stubs_in_packs(layout: ScopeLayout, stubs: Mapping[str, bytes]) -> dict[str, str]:
@@ -132,9 +165,3 @@ def stubs_in_packs(layout: ScopeLayout, stubs: Mapping[str, bytes]) -> dict[str,
 def _in_place(line: bytes, stubs: Mapping[str, bytes]) -> bytes:
     address = parsed_version(line)[1] or sha256_digest(line)
     return stubs.get(address, line)
-
-
-def _pieces(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while piece := file.read(_COPY_BYTES):
-            yield piece

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from itertools import repeat
+from operator import itemgetter
 from types import TracebackType
 
 from pamctl.errors import ServiceUnavailable, StoreDamaged
@@ -32,30 +33,41 @@ def ledger_windows(layout: ScopeLayout, end: int) -> Iterator[tuple[list[bytes],
 
     Raises StoreDamaged at a line that does not follow the one before it, or is too long.
     """
-    descriptor, at, head, carried = open_plain(layout.ledger), 0, CHAIN_START.encode(), b""
-    start = 0
+    descriptor, at, head, wanted = open_plain(layout.ledger), 0, CHAIN_START.encode(), _WINDOW_BYTES
+    count = 0
     try:
         while at < end:
-            chunk = os.pread(descriptor, min(_WINDOW_BYTES, end - at), at)
-            if not chunk:
-                raise damaged_ledger(layout.ledger, at, "is missing")
-            at += len(chunk)
-            lines = (carried + chunk).split(b"\n")
-            carried = lines.pop()
-            if len(carried) > DOCUMENT_BYTES_MAX:
-                raise damaged_ledger(layout.ledger, start, "is longer than it may be")
-            if lines:
-                digests = [sha256(line).hexdigest().encode() for line in lines]
-                # `prev` stands near the end; the full look at it is a checker's.
-                before = [head, *digests[:-1]]
-                if -1 in map(bytes.find, lines, before, repeat(-_TAIL_BYTES)):
-                    what = f"or one up to byte {at} does not follow the one before it"
-                    raise damaged_ledger(layout.ledger, start, what)
-                head = digests[-1]
-                yield lines, digests
-            start = at - len(carried)
+            chunk = os.pread(descriptor, min(wanted, end - at), at)
+            lines = chunk.split(b"\n")
+            rest = lines.pop()
+            if len(rest) > DOCUMENT_BYTES_MAX:
+                raise damaged_ledger(layout.ledger, at, "is longer than it may be")
+            if not lines:
+                if len(chunk) < wanted:
+                    raise damaged_ledger(layout.ledger, at, "is missing")
+                wanted = DOCUMENT_BYTES_MAX + 1
+                continue
+            digests = [sha256(line).hexdigest().encode() for line in lines]
+            if not _follow(lines, [head, *digests[:-1]], count + 1):
+                what = f"or one up to byte {at + len(chunk)} does not follow the one before it"
+                raise damaged_ledger(layout.ledger, at, what)
+            head = digests[-1]
+            yield lines, digests
+            at += len(chunk) - len(rest)
+            count += len(lines)
+            wanted = _WINDOW_BYTES
     finally:
         os.close(descriptor)
+
+
+def _follow(lines: Sequence[bytes], heads: Sequence[bytes], n: int) -> bool:
+    """Whether each line has the head before it as its `prev`; the full look at it is a
+    checker's. n: of the first line. In nearly every line `tx` has as many digits as that, and
+    tells where `prev` stands."""
+    digits = len(str(n))
+    bare, behind = slice(-72 - digits, -8 - digits), slice(-156 - digits, -92 - digits)
+    prevs = [line[behind] if line[-2:-1] == b'"' else line[bare] for line in lines]
+    return prevs == heads or -1 not in map(bytes.find, lines, heads, repeat(-_TAIL_BYTES))
 
 
 def ledger_lines(layout: ScopeLayout, end: int) -> Iterator[tuple[bytes, bytes]]:
@@ -73,14 +85,27 @@ def first_line(layout: ScopeLayout) -> bytes:
     return line[:-1]
 
 
-def named_address(line: bytes) -> bytes | None:
-    """The 64 digits of the address of the version that a ledger line, which is canonical,
-    commits. Its members stand in order, so that `version` is the last one where it is there."""
-    return line[-66:-2] if line.endswith(b'"}') else None
+def beginning_of(layout: ScopeLayout, end: int) -> bytes:
+    """The first `end` bytes of a ledger, which are few. Raises StoreDamaged where they are not
+    there."""
+    with os.fdopen(open_plain(layout.ledger), "rb") as ledger:
+        data = ledger.read(end)
+    if len(data) < end:
+        raise damaged_ledger(layout.ledger, len(data), "is missing")
+    return data
 
 
-Place = tuple[bytes | None, int, int, int]
-"""Where a version is: its pack, offset, length, and whether it was erased."""
+def named_addresses(lines: Sequence[bytes]) -> list[bytes | None]:
+    """Of ledger lines, which are canonical, the 64 digits of the addresses of the versions that
+    they commit. Their members stand in order, so that `version` is the last one where it is
+    there."""
+    return [line[-66:-2] if line[-2:-1] == b'"' else None for line in lines]
+
+
+_LENGTH = itemgetter(2)
+Place = tuple[bytes | None, int, int, int, int]
+"""Where a version is: its pack, offset, length, whether it was erased, and the ledger sequence of
+the event that committed it."""
 
 
 class StoredBytes:
@@ -109,19 +134,30 @@ class StoredBytes:
 
         places: pack (the 32 bytes of its name, None for a file of its own), offset and length.
         """
-        found = []
-        for address, (pack, offset, length, _) in zip(addresses, places, strict=True):
-            start = offset - self._window_at
-            if pack is not None and pack == self._pack and 0 <= start <= len(self._window) - length:
-                found.append(self._window[start : start + length])
-            else:
-                found.append(self._bytes(address, pack, offset, length, stub=False))
+        found = self._run(places)
+        if len(found) != len(places):
+            found = [
+                self._bytes(address, pack, offset, length, stub=False)
+                for address, (pack, offset, length, _, _) in zip(addresses, places, strict=True)
+            ]
         digests = [sha256(data).hexdigest().encode() for data in found]
         if digests != addresses:
             for number, (address, digest) in enumerate(zip(addresses, digests, strict=True)):
                 if address != digest:
                     found[number] = self._moved(address.decode())
         return found
+
+    def _run(self, places: Sequence[Place]) -> list[bytes]:
+        """The bytes at places that are the lines of a pack one behind the other, as nearly all
+        are; whatever they are not, their digests will tell."""
+        if not places:
+            return []
+        pack, start, *_ = places[0]
+        last_pack, last_start, last_length, *_ = places[-1]
+        size = sum(map(_LENGTH, places)) + len(places) - 1
+        if pack is None or pack != last_pack or last_start + last_length - start != size:
+            return []
+        return self._bytes(b"", pack, start, size, stub=False).split(b"\n")
 
     def _moved(self, digits: str) -> bytes:
         """The bytes of a version that is not where it was."""

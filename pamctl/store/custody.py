@@ -18,6 +18,8 @@ from pamctl.store import files
 from pamctl.store.layout import ScopeLayout, is_pack_name
 from pamctl.store.plain_files import open_plain
 
+_TAIL_BYTES = 16 * 1024
+
 
 def custody_line(record: Mapping[str, Any]) -> bytes:
     """The line of a record, newline included."""
@@ -25,16 +27,47 @@ def custody_line(record: Mapping[str, Any]) -> bytes:
 
 
 def add_custody(layout: ScopeLayout, record: Mapping[str, Any]) -> None:
-    """Add a record. Durable when this returns. The caller holds the scope's lock."""
-    data, line = _bytes(layout), custody_line(record)
-    if not data:
-        files.replace_whole(layout.custody, line)
+    """Add a record. Durable when this returns. The caller holds the scope's lock, and has set
+    aside what is `unfinished`."""
+    at, tail = _tail(layout, _TAIL_BYTES)
+    if tail:
+        files.append_durably(layout.custody, custody_line(record), at + len(tail))
     else:
-        # A line that a dying writer did not end is no record.
-        end = data.rfind(b"\n") + 1
-        if end < len(data):
-            files.cut_durably(layout.custody, end)
-        files.append_durably(layout.custody, line, end)
+        files.replace_whole(layout.custody, custody_line(record))
+
+
+def unfinished(layout: ScopeLayout, entries: int) -> tuple[int, bytes]:
+    """What an import left at the end of the custody that died before its ledger stood in its
+    place: where that begins, and its bytes. Those are records of entries that a ledger of so
+    many `entries` does not have, and a line without its end.
+
+    Every write asks this, so no more is read of a long custody than tells.
+    """
+    length = _TAIL_BYTES
+    while True:
+        at, tail = _tail(layout, length)
+        end = _sound_end(tail, entries, whole=at == 0)
+        if end is not None:
+            return at + end, tail[end:]
+        length *= 16
+
+
+def _sound_end(tail: bytes, entries: int, *, whole: bool) -> int | None:
+    """Where the last record ends that speaks of no entry behind those; None where that stands
+    further ahead, because `tail` is not the whole custody."""
+    end = tail.rfind(b"\n") + 1
+    while end > 0:
+        begin = tail.rfind(b"\n", 0, end - 1) + 1
+        if begin == 0 and not whole:
+            return None
+        try:
+            to_entry = orjson.loads(tail[begin:end])["to_entry"]
+        except (orjson.JSONDecodeError, KeyError, TypeError):
+            return end  # that is damage, and a checker's
+        if type(to_entry) is not int or to_entry <= entries:
+            return end
+        end = begin
+    return 0 if whole else None
 
 
 def records(layout: ScopeLayout) -> list[dict[str, Any]]:
@@ -66,6 +99,19 @@ def packs_brought(layout: ScopeLayout) -> tuple[set[str], dict[str, str]]:
         moved = record.get("replaces", {}).items()
         replaced.update((old, new) for old, new in moved if is_pack_name(old) and is_pack_name(new))
     return names, replaced
+
+
+def _tail(layout: ScopeLayout, length: int) -> tuple[int, bytes]:
+    """The last `length` bytes of the custody, and where they begin; none where there is none,
+    as in most scopes."""
+    if not os.path.lexists(layout.custody):
+        return 0, b""
+    descriptor = open_plain(layout.custody)
+    try:
+        at = max(0, os.fstat(descriptor).st_size - length)
+        return at, os.pread(descriptor, length, at)
+    finally:
+        os.close(descriptor)
 
 
 def _bytes(layout: ScopeLayout) -> bytes:

@@ -1,7 +1,7 @@
 """What a writer does first: set aside what another one left when it died.
 
-Nothing is dropped. Torn bytes of a ledger and files that never reached their names go to
-`quarantine/`, under names that say where they were found.
+Nothing is dropped. Torn bytes of a ledger, records of imports that came to nothing and files
+that never reached their names go to `quarantine/`, under names that say where they were found.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from pamctl.encoding.digests import sha256_hex
 from pamctl.errors import StoreDamaged
 from pamctl.store import files
+from pamctl.store.custody import unfinished
 from pamctl.store.layout import ScopeLayout
 from pamctl.store.ledger import Ledger
 from pamctl.store.plain_files import open_plain
@@ -79,6 +80,28 @@ def set_aside_staged_files(layout: ScopeLayout, quarantine: Path) -> str | None:
     for name in left:
         files.set_aside(layout.staging / name, folder / f"staged{name}")
     return f"a writer died before it committed; {len(left)} unfinished files are in {folder}"
+
+
+def set_aside_unfinished_custody(
+    layout: ScopeLayout, quarantine: Path, end: Position
+) -> str | None:
+    """Cut off what the custody says of an import that died before its ledger stood in its
+    place. Once the ledger has grown, nobody could tell it from one that came to its end.
+
+    The caller holds the scope's lock; `end` is where the ledger ends. Returns a sentence for
+    the user, or None.
+    """
+    at, tail = unfinished(layout, end.entries)
+    if not tail:
+        return None
+    folder = _folder(quarantine, layout)
+    kept = folder / f"custody-tail-at-{at}-{sha256_hex(tail)[:12]}.jsonl"
+    files.create_idempotent(kept, tail)
+    files.cut_durably(layout.custody, at)
+    return (
+        f"an import into {layout.root} died, and nothing of it is there; what it had noted is "
+        f"kept in {kept}"
+    )
 
 
 def _folder(quarantine: Path, layout: ScopeLayout) -> Path:

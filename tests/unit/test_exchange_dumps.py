@@ -120,12 +120,12 @@ def test_a_tombstone_and_a_relationship_come_along(store: Store, tmp_path: Path)
     [
         ([{"hello": "world"}], "no envelope"),
         ([[1, 2]], "no envelope"),
-        ([version(2)], "count from 1"),
+        ([version(1), version(3)], "without gaps"),
         ([version(1), version(1)], "a second time"),
-        ([version(1), version(1, version_id="ver:other")], "count from 1"),
+        ([version(1), version(1, version_id="ver:other")], "without gaps"),
         ([version(1, colour="red")], "colour"),
         ([version(1, recorded_at="yesterday")], "recorded_at"),
-        ([event(version(1), "object_created")], "not in the file"),
+        ([event(version(1), "object_created")], "events_without_version passed over: 1"),
         ([version(1), event(version(1), "object_created", actor=OWNER)], "disagree"),
         ([version(1, lifecycle_state="archived"), version(2)], "archived to active"),
         (

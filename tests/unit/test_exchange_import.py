@@ -183,7 +183,7 @@ def test_a_failure_on_the_way_leaves_a_scope_that_can_be_imported_again(
     except ServiceUnavailable:
         failed = True
     monkeypatch.setattr(files.os, "rename", renamed)
-    assert failed == (calls == fails_at + 1)
+    assert failed == (calls > fails_at)
     assert not list(copy.path.glob(".import*"))
     assert imported(copy, bundle) == (["adopted"] if failed else ["unchanged"])
     assert exported(copy, scope_ids=[SCOPE]) == bundle
