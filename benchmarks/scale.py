@@ -1,6 +1,6 @@
 """What size costs: the same questions to stores of 1,000 to 1,000,000 objects.
 
-    python -m benchmarks.scale                      # 1,000 to 1,000,000: about half an hour
+    python -m benchmarks.scale                      # 1,000 to 1,000,000: some forty minutes
     python -m benchmarks.scale --short              # to 100,000: a few minutes
     python -m benchmarks.scale --folder DIR         # keeps the stores, and uses them again
 
@@ -11,9 +11,10 @@ On stores of `benchmarks.generated_store` (20 scopes, 1.3 versions an object):
 - Catching up after one foreign write: what a reader does when somebody else wrote an object
   and the index does not have it yet.
 - The index made anew, in versions a second.
-- `pamctl fsck` against `git fsck --full` over a repository with the same versions as blobs,
-  2,000 a commit; both may use all processors.
-- The peak memory of commands, and bytes on disk.
+- `pamctl fsck` against `git fsck --full` over a repository with the same contents, each version
+  and each ledger entry as a blob; and over one with the versions alone. Both may use all
+  processors.
+- The peak memory of commands (`benchmarks.memory`), and bytes on disk.
 
 It writes a plot of cost against size.
 """
@@ -35,6 +36,7 @@ from statistics import median
 from typing import Any
 
 import pamctl
+from benchmarks import memory
 from benchmarks.generated_store import generate, object_id, scope_ids, scope_sizes
 from benchmarks.measure import HEADER, Comparison, command, in_turn
 from benchmarks.plot import svg
@@ -57,6 +59,7 @@ class Sample:
     objects: int
     path: Path
     versions: int = 0
+    entries: int = 0
     costs: dict[str, float] = field(default_factory=dict)
 
     def opened(self) -> Store:
@@ -72,7 +75,9 @@ def sample(folder: Path, objects: int) -> Sample:
         generate(path, objects, seed=objects, jobs=os.cpu_count() or 1)
     made = Sample(objects, path)
     with closing(made.opened()) as store:
-        made.versions = sum(scope["versions"] for scope in store.status()["scopes"])
+        scopes = store.status()["scopes"]
+    made.versions = sum(scope["versions"] for scope in scopes)
+    made.entries = sum(scope["entries"] for scope in scopes)
     return made
 
 
@@ -150,43 +155,61 @@ def rebuilding(of: Sample) -> Comparison:
     return Comparison(name, of.costs["rebuild, a version"], 1 / 40_000, ">= 1", True)
 
 
-def checking(of: Sample, folder: Path, rounds: int) -> Comparison:
-    """fsck of everything, and git's of the same versions."""
-    repository = folder / f"git-{of.objects}"
-    if not repository.exists():
-        _import(repository, of)
+def checking(of: Sample, folder: Path, rounds: int) -> list[Comparison]:
+    """fsck of everything, and git's of the same contents, and of the versions alone."""
+    whole, alone = folder / f"git-contents-{of.objects}", folder / f"git-versions-{of.objects}"
+    for repository in (whole, alone):
+        if not repository.exists():
+            _import(repository, of, versions_alone=repository == alone)
     state = {**os.environ, "XDG_STATE_HOME": str(folder / "state")}
-    fsck = [PAMCTL, "fsck", "--store", str(of.path)]
-    peer = ["git", "-C", str(repository), "fsck", "--full", "--no-progress"]
-    ours, git = in_turn(command(fsck, env=state), command(peer), rounds, warm_up=0)
-    of.costs["fsck, a version"] = ours / of.versions
-    of.costs["git fsck, a blob"] = git / of.versions
-    name = f"fsck at {of.objects:,}, a version / git fsck, a blob"
-    return Comparison(name, ours / of.versions, git / of.versions, ">= 0.7", True)
+    fsck = command([PAMCTL, "fsck", "--store", str(of.path)], env=state)
+    found = []
+    for repository, count, what in (
+        (whole, of.versions + of.entries, "a version or entry"),
+        (alone, of.versions, "a version"),
+    ):
+        peer = ["git", "-C", str(repository), "fsck", "--full", "--no-progress"]
+        ours, git = in_turn(fsck, command(peer), rounds, warm_up=0)
+        of.costs[f"fsck, {what}"] = ours / count
+        of.costs[f"git fsck, {what}"] = git / count
+        name = f"fsck at {of.objects:,} / git fsck, {what}"
+        target = ">= 0.7" if repository == whole else ""
+        found.append(Comparison(name, ours / count, git / count, target, True))
+    return found
 
 
-def _import(repository: Path, of: Sample) -> None:
+def _import(repository: Path, of: Sample, *, versions_alone: bool) -> None:
     command(["git", "init", "-q", "--bare", "--initial-branch=main", str(repository)])()
     arguments = ["git", "-C", str(repository), "fast-import", "--quiet"]
     with subprocess.Popen(arguments, stdin=subprocess.PIPE) as git:
         assert git.stdin is not None
-        for piece in _commits(of.path):
+        for piece in _commits(_lines(of.path, versions_alone)):
             git.stdin.write(piece)
     assert git.returncode == 0
 
 
-def _commits(store: Path) -> Iterator[bytes]:
-    """The versions of a store as a stream for git, so many a commit."""
+def _lines(store: Path, versions_alone: bool) -> Iterator[bytes]:
+    """The lines of a store that has everything in packs, each of which is an object to git."""
+    names = ["packs/*.jsonl"] if versions_alone else ["packs/*.jsonl", "ledger.jsonl"]
+    for path in sorted(path for name in names for path in store.glob(f"scopes/*/{name}")):
+        with open(path, "rb") as file:
+            for line in file:
+                yield line[:-1]
+
+
+def _commits(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """Lines as a stream for git, so many a commit, each commit with a folder of its own. That is
+    the best case for git: where commits add to the folders that are there, those are written
+    anew each time, and at 100,000 objects half of what `git fsck` does is to check them."""
     files: list[bytes] = []
     number = 0
-    for pack in sorted(store.glob("scopes/*/packs/*.jsonl")):
-        for line in pack.read_bytes().splitlines():
-            number += 1
-            yield b"blob\nmark :%d\ndata %d\n%b\n" % (number, len(line), line)
-            files.append(b"M 100644 :%d %02x/%d\n" % (number, number % 256, number))
-            if len(files) == _BLOBS_A_COMMIT:
-                yield _commit(files, number)
-                files = []
+    for number, line in enumerate(lines, 1):
+        yield b"blob\nmark :%d\ndata %d\n%b\n" % (number, len(line), line)
+        folder = number // _BLOBS_A_COMMIT
+        files.append(b"M 100644 :%d %d/%d\n" % (number, folder, number))
+        if len(files) == _BLOBS_A_COMMIT:
+            yield _commit(files, number)
+            files = []
     if files:
         yield _commit(files, number)
 
@@ -194,43 +217,6 @@ def _commits(store: Path) -> Iterator[bytes]:
 def _commit(files: list[bytes], number: int) -> bytes:
     author = b"committer bench <bench@example.org> %d +0000\n" % (1_700_000_000 + number)
     return b"commit refs/heads/main\n%bdata 1\nx\n%b\n" % (author, b"".join(files))
-
-
-def memory(of: Sample, folder: Path) -> list[tuple[str, float]]:
-    """Commands and their peak memory in MiB."""
-    store = ["--store", str(of.path)]
-    scoped = [*store, "--scope", SCOPE]
-    named = object_id(0, 0)
-    commands = {
-        "status": ["status", *store],
-        "read": ["read", named, *scoped],
-        "history": ["history", named, *scoped],
-        "log": ["log", "--limit", "1000", *scoped],
-        "query, filtered": ["query", "--type", "decision", "--limit", "1000", *scoped],
-        "query, words": ["query", "--text", "bau kifel", "--limit", "1000", *scoped],
-        "create": ["create", "--type", "claim", "--content", '"tea"', *scoped],
-        "snapshot create": ["snapshot", "create", *scoped],
-        "pack": ["pack", *store],
-        "fsck": ["fsck", *store],
-    }
-    return [(name, _peak_mib([PAMCTL, *asked], folder)) for name, asked in commands.items()]
-
-
-_MEASURED = """
-import os, sys
-pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
-_, status, usage = os.wait4(pid, 0)
-sys.stderr.write(str(usage.ru_maxrss))
-sys.exit(os.waitstatus_to_exitcode(status))
-"""
-
-
-def _peak_mib(arguments: list[str], folder: Path) -> float:
-    """Run from a small process: a child counts with what its parent had in memory."""
-    state = {**os.environ, "XDG_STATE_HOME": str(folder / "state")}
-    program = [sys.executable, "-S", "-c", _MEASURED, *arguments]
-    done = subprocess.run(program, check=True, capture_output=True, env=state)
-    return int(done.stderr.splitlines()[-1]) / 1024
 
 
 def disk(of: Sample) -> list[tuple[str, float]]:
@@ -271,15 +257,16 @@ def run(folder: Path, sizes: tuple[int, ...], drawing: Path) -> None:
             print(comparison.row(), flush=True)
     largest: Any = larger[-1]
     print(f"\n| at {largest.objects:,} objects | |\n|---|---|")
-    for name, mib in memory(largest, folder):
-        print(f"| peak memory of {name} | {mib:.0f} MiB |", flush=True)
     for name, amount in disk(largest):
         print(f"| {name} | {amount:,.2f} |")
+    print()
+    for line in memory.table(largest.path, folder):
+        print(line, flush=True)
     drawing.write_text(plot(samples), encoding="utf-8")
 
 
 def _compared(small: Sample, one: Sample, folder: Path) -> Iterator[Comparison]:
-    yield checking(one, folder, 3 if one.objects <= 100_000 else 1)
+    yield from checking(one, folder, 3 if one.objects <= 100_000 else 1)
     yield rebuilding(one)
     if one is not small:
         yield from looking(small, one)

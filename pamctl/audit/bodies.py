@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import orjson
@@ -14,10 +14,12 @@ from pamctl.errors import PamError
 from pamctl.model.documents import check, is_valid
 from pamctl.model.vocabulary import ENTRY_KINDS, VERSION_EVENT_TYPES
 
-_COMMITS = frozenset(VERSION_EVENT_TYPES)
-# A Delegation Object has versions too; the draft's table of events does not list its events.
-_MAY_COMMIT = _COMMITS | {"delegation_granted", "delegation_revoked"}
-_SCOPE_MEMBERS = ("scope_kind", "parent_scope_id")
+COMMITTING_EVENTS = frozenset(VERSION_EVENT_TYPES)
+"""Events that name a version, all of them."""
+EVENTS_THAT_MAY_COMMIT = COMMITTING_EVENTS | {"delegation_granted", "delegation_revoked"}
+"""A Delegation Object has versions too; the draft's table of events does not list its events."""
+SCOPE_MEMBERS = ("scope_kind", "parent_scope_id")
+"""What a ledger's first entry says of its scope as `scope.json` does."""
 # Of a larger transaction the rest meet their records where all facts meet.
 _EVENTS_HERE_MAX = 4096
 
@@ -37,7 +39,7 @@ class Place(NamedTuple):
 class Bodies:
     """Reads the entries of one ledger, one after the other.
 
-    events, versions: how many were read.
+    events, versions, snapshots: how many were read.
     """
 
     def __init__(
@@ -49,7 +51,7 @@ class Bodies:
         self._store_id = store_id
         self._facts = facts
         self._report = report
-        self.events = self.versions = 0
+        self.events = self.versions = self.snapshots = 0
         self._n = self._tx = self._sequence = 0
         # False behind an entry that could not be read, until an event says where we are.
         self._knows_sequence = True
@@ -109,9 +111,9 @@ class Bodies:
 
     def _commits_as_it_should(self, body: dict[str, Any], version: Any, offset: int) -> bool:
         event_type = body.get("event_type")
-        if version is None and event_type in _COMMITS:
+        if version is None and event_type in COMMITTING_EVENTS:
             message = f"an event {event_type} names no version"
-        elif version is not None and event_type not in _MAY_COMMIT:
+        elif version is not None and event_type not in EVENTS_THAT_MAY_COMMIT:
             message = "an event of a type that commits no version names one"
         else:
             return True
@@ -120,7 +122,7 @@ class Bodies:
             self._facts.put(ADDRESS, self._folder, str(version), "named")
         if isinstance(body.get("version_id"), str):
             self._facts.put(OBJECT, self._folder, body["version_id"], "bare")
-        ident = _identifier(body)
+        ident = identifier_of(body)
         if ident is not None and type(body.get("sequence")) is int:
             self._facts.put(
                 OBJECT,
@@ -154,7 +156,7 @@ class Bodies:
         self._sequence, self._knows_sequence = sequence, True
 
     def _event(self, body: dict[str, Any], version: str | None, offset: int) -> None:
-        event_id, ident = body["event_id"], _identifier(body)
+        event_id, ident = body["event_id"], identifier_of(body)
         if body["scope_id"] != self._scope_id:
             self._report(
                 "event-wrong-scope", "the event belongs to another scope", offset, event_id
@@ -202,7 +204,7 @@ class Bodies:
         if store or body["scope_id"] != self._scope_id:
             what = "store" if store else "scope"
             self._report("ledger-wrong-scope", f"the ledger is of another {what}", offset)
-        elif any(body.get(name) != self._scope.get(name) for name in _SCOPE_MEMBERS):
+        elif any(body.get(name) != self._scope.get(name) for name in SCOPE_MEMBERS):
             message = "the ledger names another kind or parent of the scope than scope.json"
             self._report("scope-file-invalid", message, offset)
 
@@ -228,7 +230,7 @@ class Bodies:
             put(NAME, folder, "key " + body["key"], "key", self._n, offset)
             result = body.get("result", {})
             if isinstance(result.get("event_id"), str):
-                ident = _identifier(result) or _text(result.get("delegation_id"))
+                ident = identifier_of(result) or _text(result.get("delegation_id"))
                 told = (result.get("ledger_sequence"), ident, _text(result.get("version_id")))
                 if self._events_here.get(result["event_id"]) == told:
                     return  # nearly always: what it says is what its transaction did
@@ -251,6 +253,7 @@ class Bodies:
             name, dimensions = described["embedding_space_id"], described["dimensions"]
             put(NAME, self._folder, f"space {name}", "described", self._n, offset, dimensions)
             return
+        self.snapshots += 1
         name, sealed_at = described["snapshot_id"], body["sealed_at_sequence"]
         put(NAME, self._folder, f"snapshot {name}", "described", self._n, offset, None)
         for space in described.get("included_embedding_space_ids", ()):
@@ -266,9 +269,17 @@ class Bodies:
         now, before = body.get("recorded_at"), self._recorded_at
         if not isinstance(now, str):
             return
-        if before is not None and _earlier(now, before):
-            self._report("clock-backwards", f"recorded at {now}, behind {before}", offset)
+        if before is not None and is_earlier(now, before):
+            self._report(CLOCK_BACKWARDS, said_of_clock(now, before), offset)
         self._recorded_at = now
+
+
+CLOCK_BACKWARDS = "clock-backwards"
+
+
+def said_of_clock(now: str, before: str) -> str:
+    """The sentence about a time of record that is behind the one before it."""
+    return f"recorded at {now}, behind {before}"
 
 
 def actor_digest(actor: Any) -> str:
@@ -284,7 +295,7 @@ def _fault(value: dict[str, Any]) -> str:
     return "the entry is not as its schema says"
 
 
-def _identifier(body: dict[str, Any]) -> str | None:
+def identifier_of(body: Mapping[str, Any]) -> str | None:
     """What an event, or a result, is about. A promotion names its object and a relationship."""
     found = body.get("object_id", body.get("relationship_id"))
     return found if isinstance(found, str) else None
@@ -294,9 +305,14 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _earlier(one: str, other: str) -> bool:
+def is_earlier(one: str, other: str) -> bool:
+    """Whether a timestamp names an earlier instant than another one; False where one of them is
+    none, as in the body of an entry that is open."""
     # Writers spell times so that they order as text; what clients state may be spelled
     # otherwise, and is compared as instants.
     if len(one) == len(other) == 27 and one[-1] == other[-1] == "Z":
         return one < other
-    return instant(one) < instant(other)
+    try:
+        return instant(one) < instant(other)
+    except ValueError:
+        return False

@@ -1,10 +1,12 @@
 """Checks a whole store: read-only, in parallel, in bounded memory.
 
 1. The surroundings: `store.json`, folders, keys, and what is where it does not belong.
-2. Ledgers, version files and packs are read, by as many processes as are asked for. What is
-   wrong with one by itself is reported; what it says becomes facts on scratch files.
-3. Facts about the same address meet, then those about the same id or object.
-4. Ledgers are held against pins.
+2. Ledgers, version files and packs are proven to be orderly, by as many processes as are asked
+   for: `orderly`. That is all for a store in which nothing is wrong.
+3. Where there is no proof, everything is read again. What is wrong with one thing by itself is
+   reported; what it says becomes facts on scratch files. Facts about the same address meet, then
+   those about the same id or object.
+4. Snapshots are held against ledgers in which nothing is wrong, and ledgers against pins.
 
 Whoever writes meanwhile is not waited for: where something is found and a ledger has grown,
 all of it is done again, because a version may have been seen without its entry. Where writers
@@ -13,36 +15,34 @@ never rest, what looks like one that died is not reported.
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pamctl.audit.comparison import compare_addresses, compare_names, compare_objects
 from pamctl.audit.custody import Custody, read_custody
+from pamctl.audit.disorder import Disorder
 from pamctl.audit.facts import PART_LEDGER_BYTES, Facts
 from pamctl.audit.finding_kinds import VERDICT
 from pamctl.audit.findings import Findings
 from pamctl.audit.ledger import LedgerState, read_ledger
+from pamctl.audit.orderly import prove
 from pamctl.audit.pins import Pin, PinWatch
 from pamctl.audit.reading import is_locked, kind_of, parsed, shown, whole
 from pamctl.audit.signatures import SignatureCheck
+from pamctl.audit.snapshots import check_snapshots
 from pamctl.audit.surroundings import ScopeFolder, Surroundings, UnknownVersion
 from pamctl.audit.units import size_of, units
 from pamctl.audit.vectors import VectorReader
 from pamctl.audit.versions import VersionReader
+from pamctl.audit.workers import Workers
 from pamctl.errors import ScopeNotFound, StoreNotFound
 from pamctl.store.layout import StoreLayout
 
-if TYPE_CHECKING:
-    from concurrent.futures import ProcessPoolExecutor
-
 _ATTEMPTS = 3
 _PARALLEL_LEDGER_BYTES = 1024 * 1024
-_COLLECT_SELDOM = 100_000
 # What is found of these in a scope whose ledger has holes follows from the holes.
 _CONSEQUENCES = frozenset(
     (
@@ -64,6 +64,7 @@ _UNDER_WAY = frozenset(
         "leftover-file",
         "ledger-torn-tail",
         "ledger-transaction-incomplete",
+        "custody-unfinished",
     )
 )
 
@@ -140,7 +141,7 @@ class _Check:
         self._tails: dict[str, str] = {}
         self._custody: dict[str, Custody] = {}
         self._parts = 1
-        self._pool: ProcessPoolExecutor | None = None
+        self._workers = Workers(1)
 
     def run(self) -> dict[str, Any]:
         """Check, and say what was found."""
@@ -162,9 +163,13 @@ class _Check:
         for scope in chosen:
             around.scope_folder(scope)
             self._custody[scope.folder] = read_custody(self._layout, scope, self._findings)
-        with self._processes(chosen):
-            watches = self._read(chosen, store_id)
-            self._compare(chosen)
+        self._divide(chosen)
+        with self._workers:
+            watches = self._prove(chosen, store_id)
+            if watches is None:
+                watches = self._read(chosen, store_id)
+                self._compare(chosen)
+            self._look_at_snapshots(chosen)
         self._scopes = chosen
         for scope in chosen:
             state = self._states[scope.folder]
@@ -193,24 +198,39 @@ class _Check:
             self._findings.drop(scope_id, _UNDER_WAY)
         return self._answer()
 
-    @contextlib.contextmanager
-    def _processes(self, scopes: Sequence[ScopeFolder]) -> Iterator[None]:
+    def _divide(self, scopes: Sequence[ScopeFolder]) -> None:
         """Divide the work. Processes cost more to start than a small store takes to read."""
         size = sum(size_of(scope.layout(self._layout).ledger) for scope in scopes)
         self._parts = 1 + size // PART_LEDGER_BYTES
-        if self._jobs == 1 or size < _PARALLEL_LEDGER_BYTES:
-            yield
-            return
-        from concurrent.futures import ProcessPoolExecutor
-        from multiprocessing import get_context
+        if self._jobs > 1 and size >= _PARALLEL_LEDGER_BYTES:
+            self._parts = max(self._jobs, self._parts)
+            self._workers = Workers(self._jobs)
 
-        self._parts = max(self._jobs, self._parts)
-        context, calm = get_context("spawn"), (_COLLECT_SELDOM,)
-        with ProcessPoolExecutor(self._jobs, context, gc.set_threshold, calm) as self._pool:
-            yield
-        self._pool = None
+    def _prove(
+        self, scopes: Sequence[ScopeFolder], store_id: str | None
+    ) -> Mapping[str, PinWatch] | None:
+        """Prove that nothing is wrong with what is read; None where there is no proof."""
+        scratch = self._scratch / "orderly"
+        scratch.mkdir()
+        try:
+            proven = prove(
+                self._layout,
+                scopes,
+                store_ids={s.folder: self._custody[s.folder].store_id or store_id for s in scopes},
+                pins={scope.folder: self._pins.of(scope.scope_id) for scope in scopes},
+                scratch=scratch,
+                jobs=self._jobs,
+                run=self._workers.run,
+            )
+        except Disorder:
+            return None
+        finally:
+            shutil.rmtree(scratch)
+        self._states.update(proven.states)
+        self._findings.merge(proven.findings)
+        return proven.watches
 
-    def _read(self, scopes: Sequence[ScopeFolder], store_id: str | None) -> dict[str, PinWatch]:
+    def _read(self, scopes: Sequence[ScopeFolder], store_id: str | None) -> Mapping[str, PinWatch]:
         """Read ledgers first, versions after: what an entry names was durable before it."""
         ledgers = [
             partial(
@@ -225,7 +245,8 @@ class _Check:
             for scope in scopes
         ]
         watches = {}
-        for scope, (findings, (state, watch)) in zip(scopes, self._all(ledgers), strict=True):
+        read = self._workers.run(ledgers)
+        for scope, (findings, (state, watch)) in zip(scopes, read, strict=True):
             self._findings.merge(findings)
             self._states[scope.folder] = state
             watches[scope.folder] = watch
@@ -253,6 +274,20 @@ class _Check:
         )
         self._take([partial(_compare_rest, self._scratch, part, ids) for part in numbers])
 
+    def _look_at_snapshots(self, scopes: Sequence[ScopeFolder]) -> None:
+        damaged = {scope_id for scope_id, id_ in self._findings.counts if id_ in VERDICT}
+        tasks: list[Callable[[], Findings]] = []
+        for scope in scopes:
+            state = self._states[scope.folder]
+            if state.snapshots and not state.holes and scope.scope_id not in damaged:
+                scratch = self._scratch / f"snapshots-{len(tasks)}"
+                scratch.mkdir()
+                place = scope.layout(self._layout)
+                asked = (self._layout.root, scope.scope_id, place, state.end, scratch)
+                tasks.append(partial(check_snapshots, *asked))
+        for findings in self._workers.run(tasks):
+            self._findings.merge(findings)
+
     def _judge_tail(self, scope: ScopeFolder, state: LedgerState, watch: PinWatch) -> str:
         before = sum(self._findings.counts.get((scope.scope_id, id_), 0) for id_ in _BEYOND)
         pinned = watch.judge(
@@ -267,18 +302,8 @@ class _Check:
         return "pinned" if pinned else "unpinned"
 
     def _take(self, tasks: Sequence[Callable[[], tuple[Findings, Any]]]) -> None:
-        for findings, _ in self._all(tasks):
+        for findings, _ in self._workers.run(tasks):
             self._findings.merge(findings)
-
-    def _all(
-        self, tasks: Sequence[Callable[[], tuple[Findings, Any]]]
-    ) -> Iterator[tuple[Findings, Any]]:
-        """The results of tasks in their order, worked off by so many processes."""
-        if self._pool is None or len(tasks) < 2:
-            for task in tasks:
-                yield task()
-        else:
-            yield from self._pool.map(_call, tasks)
 
     def _answer(self) -> dict[str, Any]:
         counts: dict[str, int] = {}
@@ -305,10 +330,6 @@ class _Check:
 
 
 _BEYOND = ("ledger-tail-cut", "ledger-forked")
-
-
-def _call(task: Callable[[], tuple[Findings, Any]]) -> tuple[Findings, Any]:
-    return task()
 
 
 def _read_one_ledger(

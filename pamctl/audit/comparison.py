@@ -8,11 +8,11 @@ from typing import Any
 
 from pamctl.audit.facts import ADDRESS, NAME, OBJECT, Facts, Group, gathered
 from pamctl.audit.findings import Findings
-from pamctl.audit.transitions import PROMOTION, illegal_step
+from pamctl.audit.transitions import EARLIER_NOT_GIVEN, PROMOTION, illegal_step
 
 # Places of what `versions._described` gives.
 _IDENT, _VERSION_ID, _NUMBER, _STATES, _SCOPE, _ACTOR, _RECORDED, _ENDS = range(8)
-_DELETED = 1
+DELETED = 1
 """Place of availability among the four states (model.vocabulary.DIMENSIONS)."""
 
 
@@ -354,7 +354,7 @@ def _lineage(
             before = None
             expected += 1
             continue
-        if number != expected:
+        if number != expected and not (expected == 1 and condition == EARLIER_NOT_GIVEN):
             findings.add(
                 "version-sequence-gap",
                 f"the version has number {number}; by the ledger it should be {expected}",
@@ -363,7 +363,7 @@ def _lineage(
                 subject=ident,
             )
         expected = number + 1
-        if before is not None and before[_DELETED] == "deleted":
+        if before is not None and before[DELETED] == "deleted":
             findings.add(
                 "tombstone-followed",
                 "a version follows the object's tombstone",

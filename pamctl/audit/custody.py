@@ -8,12 +8,14 @@ without their content.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import NamedTuple
 
 from pamctl.audit.findings import Findings
 from pamctl.audit.reading import lines, open_plain, parsed, shown
 from pamctl.audit.surroundings import ScopeFolder
 from pamctl.encoding.canonical import is_canonical
+from pamctl.limits import DOCUMENT_BYTES_MAX
 from pamctl.model.documents import is_valid
 from pamctl.store.layout import StoreLayout
 
@@ -30,12 +32,14 @@ class Custody(NamedTuple):
 
 
 def read_custody(store: StoreLayout, scope: ScopeFolder, findings: Findings) -> Custody:
-    """The custody of a scope. A line that is not ended is what a dying import left."""
+    """The custody of a scope. A line that is not ended is what a dying import left, and so is
+    a record of entries that the ledger does not have: it excuses nothing."""
     path = scope.layout(store).custody
     descriptor = open_plain(path)
     if descriptor is None:
         return Custody()
     found = Custody()
+    entries = _entries(scope.layout(store).ledger)
     try:
         for line in lines(descriptor, os.fstat(descriptor).st_size):
             if not line.ended:
@@ -57,6 +61,16 @@ def read_custody(store: StoreLayout, scope: ScopeFolder, findings: Findings) -> 
                     offset=line.offset,
                 )
                 continue
+            if entries is not None and record["to_entry"] > entries:
+                findings.add(
+                    "custody-unfinished",
+                    f"the import brought entries up to {record['to_entry']}, and the ledger has "
+                    f"{entries}",
+                    scope_id=scope.scope_id,
+                    path=shown(store.root, path),
+                    offset=line.offset,
+                )
+                continue
             store_id = found.store_id
             if record["from_entry"] == 1:
                 store_id = record["origin"].get("store_id")
@@ -64,3 +78,20 @@ def read_custody(store: StoreLayout, scope: ScopeFolder, findings: Findings) -> 
     finally:
         os.close(descriptor)
     return found
+
+
+def _entries(ledger: Path) -> int | None:
+    """The number of the last entry of a ledger that ends in a whole one, by its own word."""
+    descriptor = open_plain(ledger)
+    if descriptor is None:
+        return None
+    try:
+        size = os.fstat(descriptor).st_size
+        # One byte more than the longest entry and its newline, which is that of the one before.
+        longest = DOCUMENT_BYTES_MAX + 2
+        tail = os.pread(descriptor, longest, max(0, size - longest))
+    finally:
+        os.close(descriptor)
+    value = parsed(tail[: tail.rfind(b"\n") + 1].rstrip(b"\n").rpartition(b"\n")[2])
+    n = None if value is None else value.get("n")
+    return n if type(n) is int else None

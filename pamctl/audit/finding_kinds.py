@@ -239,7 +239,8 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         "version-sequence-gap",
         "must",
-        "The versions of an object do not count from 1 in the order of their events.",
+        "The versions of an object do not count from 1, or from where an import says that they "
+        "were given, in the order of their events.",
         _PERSON,
     ),
     Kind(
@@ -271,6 +272,13 @@ KINDS: tuple[Kind, ...] = (
         "must",
         "The record of what an import brought is not as its schema says, or is another scope's.",
         _RESTORE,
+    ),
+    Kind(
+        "custody-unfinished",
+        "should",
+        "A record of an import speaks of entries that the ledger does not have: the import died "
+        "before any of them was there, or the ledger was cut since.",
+        _WRITER + " A cut shows only against a head that was kept.",
     ),
     Kind(
         "withheld-without-custody",
@@ -312,6 +320,13 @@ KINDS: tuple[Kind, ...] = (
         "must",
         "A snapshot or an Embedding Space is described twice, or a snapshot speaks of events or "
         "spaces that were not there when it was sealed.",
+        _PERSON,
+    ),
+    Kind(
+        "snapshot-digest-wrong",
+        "must",
+        "A snapshot's digest is not that of what its scope held, by the ledger: evaluations of it "
+        "do not prove what they ran on. Looked for where nothing else is wrong with the scope.",
         _PERSON,
     ),
     Kind(

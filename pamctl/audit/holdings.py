@@ -55,13 +55,13 @@ def holdings_of_store(root: Path) -> list[Inventory]:
         for line in ledger_lines(scope.ledger):
             if line.data is not None and line.ended:
                 inventory.ledger(parsed(line.data) or {})
-        for data in _versions(scope):
+        for data in versions_of(scope):
             _take_version(inventory, data)
         found.append(inventory)
     return found
 
 
-def _versions(scope: ScopeLayout) -> Iterator[bytes]:
+def versions_of(scope: ScopeLayout) -> Iterator[bytes]:
     """Every version and stub of a scope, wherever it stands."""
     for folder in entries(scope.versions):
         for entry in entries(Path(folder.path)):

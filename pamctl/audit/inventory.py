@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, NamedTuple
 
 from pamctl.audit.excerpts import excerpt, short
@@ -60,14 +58,14 @@ class Log:
         self.count += 1
 
 
-@dataclass
 class ActorTally:
     """What one actor did."""
 
-    kind: str
-    events: Counter[str] = field(default_factory=Counter)
-    first: str = ""
-    last: str = ""
+    def __init__(self, kind: str, first: str) -> None:
+        self.kind = kind
+        self.events: Counter[str] = Counter()
+        self.first = first
+        self.last = ""
 
 
 class Item(NamedTuple):
@@ -86,34 +84,34 @@ class Shown(NamedTuple):
     content: str
 
 
-@dataclass
 class Inventory:
     """One scope. `ledger` takes its entries in order, then `version` its versions in any."""
 
-    scope_id: str
-    about: dict[str, str] = field(default_factory=dict)
-    entries: int = 0
-    events: Counter[str] = field(default_factory=Counter)
-    kinds: Counter[str] = field(default_factory=Counter)
-    days: Counter[str] = field(default_factory=Counter)
-    actors: dict[str, ActorTally] = field(default_factory=dict)
-    other_actors: int = 0
-    transitions: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    conditions: Log = field(default_factory=Log)
-    policy: Mapping[str, Any] | None = None
-    policies: Log = field(default_factory=Log)
-    withdrawn: Log = field(default_factory=Log)
-    erasures: Log = field(default_factory=Log)
-    delegations: Log = field(default_factory=Log)
-    denials: Log = field(default_factory=Log)
-    latest: Log = field(default_factory=partial(Log, LATEST_MAX))
-    holds: dict[str, Entry] = field(default_factory=dict)
-    items: dict[str, Item] = field(default_factory=dict)
-    shown: dict[str, Shown] = field(default_factory=dict)
-    undisclosed: int = 0
-    withheld: int = 0
-    _touched: dict[str, None] = field(default_factory=dict)
-    _deciding: dict[str, Entry] = field(default_factory=dict)
+    def __init__(self, scope_id: str) -> None:
+        self.scope_id = scope_id
+        self.about: dict[str, str] = {}
+        self.entries = 0
+        self.events: Counter[str] = Counter()
+        self.kinds: Counter[str] = Counter()
+        self.days: Counter[str] = Counter()
+        self.actors: dict[str, ActorTally] = {}
+        self.other_actors = 0
+        self.transitions: Counter[tuple[str, str, str]] = Counter()
+        self.conditions = Log()
+        self.policy: Mapping[str, Any] | None = None
+        self.policies = Log()
+        self.withdrawn = Log()
+        self.erasures = Log()
+        self.delegations = Log()
+        self.denials = Log()
+        self.latest = Log(LATEST_MAX)
+        self.holds: dict[str, Entry] = {}
+        self.items: dict[str, Item] = {}
+        self.shown: dict[str, Shown] = {}
+        self.undisclosed = 0
+        self.withheld = 0
+        self._touched: dict[str, None] = {}
+        self._deciding: dict[str, Entry] = {}
 
     def leaf(self) -> None:
         """Take in an entry of which only the hash is known."""
@@ -232,7 +230,7 @@ class Inventory:
                 return
             actor = body.get("actor")
             kind = actor.get("actor_kind") if isinstance(actor, dict) else None
-            tally = self.actors[entry.actor] = ActorTally(short(kind, 40), first=entry.time)
+            tally = self.actors[entry.actor] = ActorTally(short(kind, 40), entry.time)
         tally.events[entry.kind] += 1
         tally.last = entry.time
 

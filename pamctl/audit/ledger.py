@@ -32,6 +32,7 @@ class LedgerState(NamedTuple):
     size: bytes that were read, to tell whether somebody wrote meanwhile.
     holes: whether entries could not be read or are gone, so that what others say of them
         cannot be held against the others.
+    snapshots: how many are sealed in it.
     """
 
     head: str
@@ -41,6 +42,7 @@ class LedgerState(NamedTuple):
     end: int
     size: int
     holes: bool
+    snapshots: int = 0
 
 
 def read_ledger(
@@ -149,7 +151,7 @@ class LedgerScan:
 
     def state(self, size: int) -> LedgerState:
         """What was read, when all was."""
-        return LedgerState(*self._whole, size, self.holes)
+        return LedgerState(*self._whole, size, self.holes, self._bodies.snapshots)
 
     def take(self, line: Line) -> None:
         """Take in the next line."""

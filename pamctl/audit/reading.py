@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import json
 import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
 from pamctl.limits import DOCUMENT_BYTES_MAX
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
 
 _CHUNK_BYTES = 1 << 20
 
@@ -49,7 +51,7 @@ def whole(path: Path) -> bytes | None:
         return file.read(DOCUMENT_BYTES_MAX + 1)
 
 
-def lines(descriptor: int, size: int, digest: hashlib._Hash | None = None) -> Iterator[Line]:
+def lines(descriptor: int, size: int, digest: _Hash | None = None) -> Iterator[Line]:
     """The lines in the first `size` bytes of a file. A line that is too long is given when its
     end was found, and never held. `digest` is fed with all that was read."""
     offset, at, carried, dropped = 0, 0, b"", 0

@@ -117,6 +117,8 @@ class _Planner:
                 self._git_file(finding)
             elif id_ == "leftover-file":
                 self._set_aside(finding)
+            elif id_ == "custody-unfinished":
+                self._unfinished_custody(finding)
             elif id_ == "version-orphaned":
                 self._orphan(finding, findings)
             elif id_ in _FROM_COPY:
@@ -167,6 +169,11 @@ class _Planner:
         scopes = self._answer["scopes"]
         state = next(s for s in scopes if s["scope_id"] == finding["scope_id"])
         self._do("cut", self._scope(finding).ledger, finding, at=state)
+
+    def _unfinished_custody(self, finding: Mapping[str, Any]) -> None:
+        """Keep the records before the first one of an import that did not come to its end."""
+        path = self._scope(finding).custody
+        self._do("replace", path, finding, data=(whole(path) or b"")[: finding["offset"]])
 
     def _git_file(self, finding: Mapping[str, Any]) -> None:
         path = self._path(finding)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from pamctl.audit.inventory import Inventory
+from pamctl.audit.audited import Audit
 from pamctl.audit.markup import Child, Markup, code, isolated, tag, together
 from pamctl.audit.report_parts import Column, badge, facts, note, table
 from pamctl.audit.report_scopes import scope_section
@@ -22,28 +22,6 @@ from pamctl.audit.verdict_words import causes_of, named_cause
 FINDINGS_MAX = 200
 SCOPES_MAX = 50
 VERDICTS_MAX = 200
-
-
-class Audit(NamedTuple):
-    """What was audited, and what was found.
-
-    name: of the file or the store. kind: export or store.
-    findings: as `Finding.document` has them; counts: all of them, by id.
-    heads: of each scope, `scope_id`, `entries`, `head` and whether its `tail` is pinned.
-    checkpoints, projections: verdicts, where any were asked for.
-    facts: more about the file, by name.
-    """
-
-    name: str
-    kind: str
-    clean: bool
-    findings: Sequence[Mapping[str, Any]]
-    counts: Mapping[str, int]
-    heads: Sequence[Mapping[str, Any]]
-    holdings: Sequence[Inventory]
-    checkpoints: Sequence[Mapping[str, Any]] = ()
-    projections: Sequence[Mapping[str, Any]] = ()
-    facts: Mapping[str, str] = {}
 
 
 def render(audit: Audit) -> bytes:

@@ -58,6 +58,10 @@ PROMOTION = "promotion"
 """Stands for the condition of a step that a promotion in the same transaction explains: working
 memory is superseded by what was made of it (PAMSPEC §10.10)."""
 
+EARLIER_NOT_GIVEN = "earlier_versions_not_given"
+"""The condition that the event of an object's first version names where it came from elsewhere
+without the versions before it: then it may have any number."""
+
 
 def states_of(envelope: dict[str, Any]) -> list[Any]:
     """The four states, in the order of model.vocabulary.DIMENSIONS."""

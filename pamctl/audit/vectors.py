@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import Any, Protocol
 
-from pamctl.audit.facts import NAME, OBJECT, Facts
+from pamctl.audit.facts import NAME, OBJECT
 from pamctl.audit.findings import Findings
 from pamctl.audit.reading import entries, kind_of, lines, open_plain, parsed, shown, whole
 
@@ -18,11 +19,18 @@ _LINES = re.compile(r"[0-9]{8}\.jsonl\Z")
 _FLOAT_BYTES = 4
 
 
+class Sink(Protocol):
+    """Takes facts."""
+
+    def put(self, about: str, scope: str, key: str, kind: str, *values: Any) -> None:
+        """One fact, as Facts takes it."""
+
+
 class VectorReader:
     """Reads the vectors of one scope."""
 
     def __init__(
-        self, root: Path, folder: str, scope_id: str, facts: Facts, findings: Findings
+        self, root: Path, folder: str, scope_id: str, facts: Sink, findings: Findings
     ) -> None:
         self._root = root
         self._folder = folder

@@ -4,7 +4,6 @@ what it is becomes a fact for `comparison`."""
 from __future__ import annotations
 
 import os
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from pamctl.limits import DOCUMENT_BYTES_MAX
 from pamctl.model.documents import is_valid
 from pamctl.store.layout import pack_name
 
-_IDENTIFIERS = ("relationship_id", "delegation_id", "object_id")
+IDENTIFIERS = ("relationship_id", "delegation_id", "object_id")
 
 
 class VersionReader:
@@ -70,6 +69,8 @@ class VersionReader:
 
     def read_pack(self, path: Path) -> None:
         """Every line of a pack, and the pack as a whole."""
+        from hashlib import sha256
+
         name = pack_name(path.name)
         descriptor = open_plain(path)
         if name is None or descriptor is None:
@@ -180,7 +181,7 @@ class VersionReader:
 def _described(envelope: dict[str, Any]) -> list[Any]:
     """What is compared of a valid envelope: what it is a version of, its id, number, states,
     scope, actor and time of record; and of a relationship, its ends."""
-    ident = next(envelope[name] for name in _IDENTIFIERS if name in envelope)
+    ident = next(envelope[name] for name in IDENTIFIERS if name in envelope)
     ends = None
     if "relationship_id" in envelope:
         own = envelope["scope_id"]

@@ -20,6 +20,7 @@ _LOCAL_LOCKS = "its locks hold on this machine alone, so two machines could fork
 _NO_LOCKS = "its locks may be missing or local, so two writers could fork a ledger"
 _NO_SYNC = "a power cut may lose what was acknowledged"
 _NETWORK = ("nfs", "nfs4")
+_MEMORY = ("tmpfs", "ramfs")
 _SHARES = ("cifs", "smb3", "smbfs", "9p", "vboxsf", "prl_fs", "vmhgfs", "drvfs", "afs", "ncpfs")
 
 
@@ -39,13 +40,17 @@ def mount_of(path: Path, mounts: str) -> Mount | None:
         fields, rest = before.split(" "), after.split(" ")
         if len(fields) < 6 or len(rest) < 3:
             continue
-        point = Path(_ESCAPED.sub(lambda code: chr(int(code[1], 8)), fields[4]))
+        point = Path(_unescaped(fields[4]))
         depth = len(point.parts)
         # Of two mounts on one folder the later lies over the earlier.
         if path.is_relative_to(point) and (found is None or depth >= found[0]):
             options = frozenset(fields[5].split(",")) | frozenset(rest[2].split(","))
             found = depth, Mount(rest[0], options)
     return None if found is None else found[1]
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPED.sub(lambda code: chr(int(code[1], 8)), text)
 
 
 def danger(mount: Mount) -> str | None:
@@ -57,7 +62,33 @@ def danger(mount: Mount) -> str | None:
     if kind in _SHARES or kind == "fuse" or kind.startswith("fuse."):
         return f"the store is on {kind}: {_NO_LOCKS}, and {_NO_SYNC}"
     careless = {"nobarrier", "barrier=0", "data=writeback"} & options
+    if kind == "overlay":
+        careless = {"volatile"} & options
     return f"{kind} is mounted with {min(careless)}: {_NO_SYNC}" if careless else None
+
+
+def upper_folder(mount: Mount) -> Path | None:
+    """Where an overlay keeps what is written to it; None for one that nobody can write to, and
+    for anything else. Inside a container it is a folder of the machine around it."""
+    if mount.kind != "overlay":
+        return None
+    for option in mount.options:
+        name, _, value = option.partition("=")
+        if name == "upperdir":
+            return Path(_unescaped(value))
+    return None
+
+
+def danger_below(upper: Mount) -> str | None:
+    """Why a store is not safe to write on an overlay with its upper layer on that mount."""
+    over = f"the store is on an overlay over {upper.kind}"
+    if upper.kind in _MEMORY:
+        return f"{over}: it is gone after a restart"
+    if upper.kind in _NETWORK:
+        # An overlay keeps locks to itself.
+        return f"{over}: {_LOCAL_LOCKS}"
+    below = danger(upper)
+    return None if below is None else f"{over}: {below}"
 
 
 def warning(root: Path) -> str | None:
@@ -68,5 +99,11 @@ def warning(root: Path) -> str | None:
     except OSError:
         return None
     mount = mount_of(Path(os.path.realpath(root)), mounts)
-    against = None if mount is None else danger(mount)
+    if mount is None:
+        return None
+    against, upper = danger(mount), upper_folder(mount)
+    # A folder that is not there is one that only the machine around a container sees.
+    if against is None and upper is not None and upper.is_dir():
+        below = mount_of(Path(os.path.realpath(upper)), mounts)
+        against = None if below is None else danger_below(below)
     return None if against is None else f"{against} (see docs/file-systems.md)"

@@ -584,6 +584,22 @@ def custody_of_nobody(patient: Patient) -> None:
     patient.layout.custody.write_bytes(b'{"imported_at":"yesterday"}\n')
 
 
+@gives("custody-unfinished")
+def custody_of_an_import_that_died(patient: Patient) -> None:
+    record = {
+        "bundle": f"sha256:{'0' * 64}",
+        "origin": {"scope_id": SCOPE, "store_id": f"store:{'0' * 32}", "head": "0" * 64},
+        "imported_at": "2026-01-01T00:00:00Z",
+        "actor": ACTOR,
+        "from_entry": 1,
+        "to_entry": 900,
+        "withheld": 0,
+        "signed": 0,
+        "packs": [],
+    }
+    patient.layout.custody.write_bytes(canonical(record) + b"\n")
+
+
 @gives("withheld-without-custody")
 def content_withheld_by_nobody(patient: Patient) -> None:
     address = patient.address("mem:alone")
@@ -777,6 +793,16 @@ def a_snapshot_sealed_at_another_event(patient: Patient) -> None:
 def a_snapshot_of_the_future(patient: Patient) -> None:
     now = _events(patient)
     patient.append(_snapshot(patient, sealed_at=now, ledger_sequence_high_watermark=now + 1))
+
+
+@gives("snapshot-digest-wrong")
+def a_snapshot_of_something_else(patient: Patient) -> None:
+    sealed = {
+        "digest": f"sha256:{'0' * 64}",
+        "digest_algorithm": "sha-256",
+        "canonicalization_profile": "pamctl-snapshot-1",
+    }
+    patient.append(_snapshot(patient, sealed_at=_events(patient), **sealed))
 
 
 @gives("descriptor-invalid")

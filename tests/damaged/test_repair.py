@@ -21,6 +21,7 @@ BY_ITSELF = {
     "ledger-torn-tail",
     "ledger-transaction-incomplete",
     "version-orphaned",
+    "custody-unfinished",
     "pack-misnamed",
 }
 """Findings that repair puts right with nothing but the store."""

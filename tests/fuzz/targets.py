@@ -19,10 +19,15 @@ from typing import Any
 
 import pamctl
 from pamctl.audit.bundle import verify_bundle
+from pamctl.audit.disorder import Disorder
 from pamctl.audit.facts import Facts
 from pamctl.audit.findings import Findings
 from pamctl.audit.ledger import read_ledger
+from pamctl.audit.orderly_ledger import OrderlyLedger
+from pamctl.audit.orderly_versions import OrderlyVersions
 from pamctl.audit.pins import PinWatch
+from pamctl.audit.records import Records
+from pamctl.audit.signatures import SignatureCheck
 from pamctl.audit.versions import VersionReader
 from pamctl.encoding.digests import sha256_digest
 from pamctl.errors import PamError
@@ -95,6 +100,22 @@ class _Place:
         finally:
             shutil.rmtree(folder)
 
+    @contextlib.contextmanager
+    def proving(self) -> Iterator[tuple[str, Records, Facts]]:
+        """What a proof is made with; that there is none is no defect."""
+        with (
+            self.scratch() as folder,
+            Records(folder, 2) as records,
+            Facts(folder, 1) as facts,
+            contextlib.suppress(Disorder),
+        ):
+            yield "folder", records, facts
+
+
+def _orderly(folder: str, records: Records, facts: Facts) -> OrderlyVersions:
+    named = (place().root, folder, SCOPE, {SCOPE: folder})
+    return OrderlyVersions(*named, records, facts, SignatureCheck())
+
 
 @cache
 def place() -> _Place:
@@ -126,6 +147,13 @@ def read_a_ledger(data: bytes) -> None:
             findings=findings,
         )
     assert state.entries >= taken or findings.kept
+    with at.proving() as (folder, records, facts):
+        told = (folder, scope, at.store.store_id, records, facts, Findings())
+        proven = OrderlyLedger("ledger.jsonl", *told).read(
+            at.layout.ledger, len(data), PinWatch(())
+        )
+        assert proven == state
+        assert not findings.kept
 
 
 def read_a_pack(data: bytes) -> None:
@@ -137,8 +165,12 @@ def read_a_pack(data: bytes) -> None:
         found = versions.find(sha256_digest(line))
         if found is not None and not found.erased:
             assert versions.read(found) == line
+    findings = Findings()
     with at.scratch() as folder, Facts(folder, 1) as facts:
-        VersionReader(at.root, "folder", SCOPE, facts, Findings()).read_pack(at.pack)
+        VersionReader(at.root, "folder", SCOPE, facts, findings).read_pack(at.pack)
+    with at.proving() as told:
+        _orderly(*told).read_pack(at.pack)
+        assert not findings.kept
 
 
 def read_a_version(data: bytes) -> None:
@@ -150,9 +182,13 @@ def read_a_version(data: bytes) -> None:
     found = Versions(at.layout).find(address)
     assert found is not None
     assert Versions(at.layout).read(found) == data
+    findings = Findings()
     with at.scratch() as folder, Facts(folder, 1) as facts:
-        reader = VersionReader(at.root, "folder", SCOPE, facts, Findings())
+        reader = VersionReader(at.root, "folder", SCOPE, facts, findings)
         reader.read_folder(file.parent)
+    with at.proving() as told:
+        _orderly(*told).read_folder(file.parent)
+        assert not findings.kept
     file.unlink()
 
 

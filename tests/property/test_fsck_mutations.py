@@ -3,17 +3,25 @@ what was committed is not what is there."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pamctl.audit.check import Pins, check_store
+from pamctl.audit import check
+from pamctl.audit.check import Pins
+from pamctl.audit.disorder import Disorder
 from pamctl.audit.finding_kinds import BY_ID
 from pamctl.audit.pins import Pin
+from pamctl.encoding.canonical import canonical
+from pamctl.errors import InvalidObject
 from tests.damaged import healthy
 from tests.damaged.healthy import Patient
 
@@ -27,8 +35,24 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _check(root: Path, pins: Pins | None = None) -> dict[str, object]:
-    with tempfile.TemporaryDirectory() as scratch:
-        return check_store(root, Path(scratch), pins=pins)
+    """The answer, which is the same whether it was proven or looked for."""
+    with pytest.MonkeyPatch.context() as patched, tempfile.TemporaryDirectory() as scratch:
+        proofs: list[object] = []
+
+        def proven(*arguments: Any, **named: Any) -> object:
+            proofs.append(real(*arguments, **named))
+            return proofs[0]
+
+        def no_proof(*_: object, **__: object) -> None:
+            raise Disorder("not asked for")
+
+        real = check.prove
+        patched.setattr(check, "prove", proven)
+        answer = check.check_store(root, Path(scratch), pins=pins)
+        if proofs:
+            patched.setattr(check, "prove", no_proof)
+            assert check.check_store(root, Path(scratch), pins=pins) == answer
+        return answer
 
 
 def _files(root: Path) -> list[Path]:
@@ -39,6 +63,10 @@ def _files(root: Path) -> list[Path]:
     return sorted(
         path for path in found if path.name in names or {"versions", "packs"} & set(path.parts)
     )
+
+
+def _sorted_by_code_point(value: object) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
@@ -125,3 +153,46 @@ def test_entries_with_any_members_get_a_verdict(
         entries[number % len(entries)][member] = value
         patient.put(entries)
         assert set(_check(root)["counts"]) <= set(BY_ID)
+
+
+_NUMBERS = [1.0, 2, -0.0, 1e-7, 1e16, 2**53, 0.5, True]
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    place=st.sampled_from(
+        ["sequence", "canonical_content", "actor", "recorded_at", "object_id", "validation_state"]
+    ),
+    value=st.sampled_from([*_NUMBERS, "disputed", {"a": 1.0}, {"\U0001f331": 1, "\ue000": 2}, None])
+    | st.dictionaries(st.text(max_size=3), st.sampled_from(_NUMBERS), max_size=3),
+    spelled_by=st.sampled_from([canonical, json.dumps, _sorted_by_code_point]),
+    stated=st.booleans(),
+)
+def test_versions_that_say_anything_under_fitting_addresses_get_a_verdict(
+    model: Path,
+    place: str,
+    value: object,
+    spelled_by: Callable[[object], bytes | str],
+    stated: bool,
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / ".pam"
+        shutil.copytree(model, root)
+        patient = Patient(root)
+        envelope = patient.next_version("mem:alone")
+        member = envelope["canonical_content"] if place == "canonical_content" else envelope
+        member[place] = value
+        try:
+            spelled = spelled_by({"envelope": envelope, "salt": "A" * 22})
+        except InvalidObject:
+            return
+        data = spelled if isinstance(spelled, bytes) else spelled.encode()
+        address = patient.store_bytes(data)
+        said = {name: envelope[name] for name in ("actor", "recorded_at") if stated}
+        event = patient.event(
+            "object_updated", object_id="mem:alone", version_id=envelope["version_id"]
+        )
+        patient.append(("event", {**event, **said}), version=address)
+        answer = _check(root)
+        assert set(answer["counts"]) <= set(BY_ID)
+        assert not answer["clean"] or data == canonical(json.loads(data))

@@ -16,7 +16,8 @@ import pytest
 from pamctl.audit.excerpts import excerpt, short
 from pamctl.audit.inventory import Inventory
 from pamctl.audit.markup import Markup, escaped, tag, together, visible
-from pamctl.audit.report import Audit, render
+from pamctl.audit.audited import Audit
+from pamctl.audit.report import render
 from pamctl.audit.report_style import DARK, GRAPHIC_PAIRS, LIGHT, STYLE, TEXT_PAIRS
 from pamctl.audit.verdict_words import named_cause
 from tests.pages import Page

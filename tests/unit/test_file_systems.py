@@ -54,6 +54,8 @@ def test_nothing_is_said_of_a_path_without_a_mount() -> None:
         ("btrfs", "rw", None),
         ("tmpfs", "rw", None),
         ("overlay", "rw,lowerdir=/l,upperdir=/u", None),
+        ("overlay", "rw,lowerdir=/l,upperdir=/u,volatile", "power cut"),
+        ("ext4", "rw,volatile", None),
         ("nfs4", "rw,local_lock=none", None),
         ("nfs4", "rw,local_lock=posix", None),
         ("nfs4", "rw,local_lock=flock", "fork"),
@@ -70,6 +72,48 @@ def test_nothing_is_said_of_a_path_without_a_mount() -> None:
 def test_what_is_held_against_a_file_system(kind: str, options: str, word: str | None) -> None:
     against = danger(Mount(kind, frozenset(options.split(","))))
     assert (against is None) if word is None else (word in str(against))
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "word"),
+    [
+        ("ext4", "rw", None),
+        ("tmpfs", "rw", "gone after a restart"),
+        ("nfs4", "rw,local_lock=none", "fork"),
+        ("cifs", "rw", "fork"),
+        ("ext4", "rw,nobarrier", "power cut"),
+    ],
+)
+def test_an_overlay_is_as_safe_as_what_its_upper_layer_lies_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, options: str, word: str | None
+) -> None:
+    store, upper = tmp_path / "store", tmp_path / "an upper" / "diff"
+    store.mkdir()
+    upper.mkdir(parents=True)
+    named, on = (str(path.resolve()).replace(" ", r"\040") for path in (upper, upper.parent))
+    layers = f"rw,lowerdir=/a:/b,upperdir={named},workdir=/work"
+    mounts = tmp_path / "mounts"
+    monkeypatch.setattr(file_systems, "MOUNTS", mounts)
+    mounts.write_text(
+        f"1 1 0:1 / {on} rw - {kind} disk {options}\n"
+        f"2 1 0:2 / {store.resolve()} rw,relatime - overlay overlay {layers}\n"
+    )
+    against = warning(store)
+    assert (against is None) if word is None else (word in str(against))
+
+
+def test_an_overlay_whose_upper_layer_cannot_be_seen_is_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mounts = tmp_path / "mounts"
+    monkeypatch.setattr(file_systems, "MOUNTS", mounts)
+    layers = "rw,lowerdir=/l,upperdir=/var/lib/nowhere/diff,workdir=/w"
+    mounts.write_text(
+        f"1 1 0:1 / / rw - overlay overlay {layers}\n2 1 0:2 / /var rw - tmpfs t rw\n"
+    )
+    assert warning(tmp_path) is None
+    mounts.write_text("1 1 0:1 / / ro - overlay overlay ro,lowerdir=/l:/m\n")
+    assert warning(tmp_path) is None
 
 
 def test_whoever_writes_is_warned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
