@@ -14,11 +14,6 @@ def content_text(content: Any) -> tuple[str, str]:
     """
     if isinstance(content, str):
         return content, ""
-    if isinstance(content, dict):
-        try:
-            return "\n".join(content.values()), "\n".join(content)
-        except TypeError:
-            pass  # not all members are strings
     values: list[str] = []
     names: list[str] = []
     _collect(content, values, names)
@@ -26,15 +21,17 @@ def content_text(content: Any) -> tuple[str, str]:
 
 
 def _collect(content: Any, values: list[str], names: list[str]) -> None:
-    if isinstance(content, str):
-        values.append(content)
-    elif isinstance(content, dict):
+    """Add the strings and names in an object or an array; nothing of any other value."""
+    if isinstance(content, dict):
         for name, member in content.items():
             names.append(name)
             if isinstance(member, str):
                 values.append(member)
-            else:
+            elif isinstance(member, (dict, list)):
                 _collect(member, values, names)
     elif isinstance(content, list):
         for member in content:
-            _collect(member, values, names)
+            if isinstance(member, str):
+                values.append(member)
+            elif isinstance(member, (dict, list)):
+                _collect(member, values, names)

@@ -222,7 +222,7 @@ def _log_bytes(path: Path) -> int:
 
 def memory_copy(database: sqlite3.Connection) -> sqlite3.Connection:
     """The content of an index in memory; an empty index where it cannot be read."""
-    copy = sqlite3.connect(":memory:", isolation_level=None)
+    copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     try:
         database.backup(copy, sleep=0.01)
     except sqlite3.DatabaseError:
@@ -232,7 +232,13 @@ def memory_copy(database: sqlite3.Connection) -> sqlite3.Connection:
 
 
 def _connect(name: str, *, uri: bool = False) -> sqlite3.Connection:
-    database = sqlite3.connect(name, timeout=LOCK_WAIT_SEC, isolation_level=None, uri=uri)
+    database = sqlite3.connect(
+        name,
+        timeout=LOCK_WAIT_SEC,
+        isolation_level=None,
+        uri=uri,
+        check_same_thread=False,  # see IndexFile.prepare
+    )
     try:
         # The file stays whole whenever the power fails; what may be lost are the last
         # transactions, and the ledger gives those back. So no commit waits for the device.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pamctl.errors import StoreDamaged
+from pamctl.errors import PamError, StoreDamaged
 from pamctl.index.database import (
     IndexDamaged,
     clear_log,
@@ -26,7 +26,7 @@ from pamctl.index.database import (
 )
 from pamctl.index.erasures import NOTE_CLEARED, NOTE_REMNANTS
 from pamctl.index.schema import SCHEMA_VERSION, blank_index
-from pamctl.store.records import START, Position, Transaction
+from pamctl.store.records import START, Commit, Position, Transaction
 
 if TYPE_CHECKING:
     from pamctl.index.intake import Intake
@@ -62,6 +62,7 @@ class IndexFile:
             database = blank_index()
             self._home = "memory"
         self._database = database
+        self._prepared: Sequence[Transaction] | None = None
 
     @classmethod
     def scratch(cls) -> Self:
@@ -70,9 +71,30 @@ class IndexFile:
         index._database = blank_index("")
         return index
 
+    @classmethod
+    def made_of(cls, transactions: Iterable[Transaction | Commit]) -> Self:
+        """An index of a whole ledger, in no file that has a name; to be looked into, or to be
+        another's content. Raises StoreDamaged as `apply` does, and ServiceUnavailable."""
+        from pamctl.index.making import make_index
+
+        index = cls(None)
+        try:
+            index._database = make_index(transactions)
+        except sqlite3.IntegrityError as error:
+            raise _used_again(START, error) from error
+        except sqlite3.DatabaseError as error:
+            raise unavailable(error) from error
+        return index
+
     def close(self) -> None:
         """Let go of the file. The index cannot be used afterwards."""
         close_index(self._database, self._path if self._home == "file" else None)
+
+    def shrink(self) -> None:
+        """Give back the memory that holds pages of the file, for whoever goes through many
+        scopes: each may keep its whole cache otherwise."""
+        with contextlib.suppress(sqlite3.DatabaseError):
+            self._database.execute("PRAGMA shrink_memory")
 
     def position(self) -> Position:
         """How far the ledger was read: START for a new index, and for one that was found
@@ -93,6 +115,8 @@ class IndexFile:
         """
         from pamctl.index.intake import Intake
 
+        if self._prepared is not None and self._commit_prepared(transactions):
+            return True
         if not transactions:
             return self.position() == base
         intake = Intake()
@@ -110,6 +134,43 @@ class IndexFile:
                 raise unavailable(error) from error
         self._continue_in_memory()
         return self._write(base, intake, after)
+
+    def prepare(self, base: Position, transactions: Sequence[Transaction]) -> None:
+        """Do what `apply` does but for its last step, so that nobody sees anything of it yet:
+        for a writer that waits for the device meanwhile, in a thread of its own. Nothing may
+        use the index before `apply` was called with the same transactions, or `abandon`.
+
+        What goes wrong here goes wrong in `apply` again, and is answered there.
+        """
+        from pamctl.index.intake import Intake
+        from pamctl.index.writing import stage
+
+        if self._home == "borrowed file":
+            return
+        with contextlib.suppress(sqlite3.DatabaseError, PamError):
+            intake = Intake()
+            intake.take(transactions)
+            if stage(self._database, base, intake, transactions[-1].after):
+                self._prepared = transactions
+
+    def abandon(self) -> None:
+        """Undo what was prepared, if anything was."""
+        if self._prepared is not None:
+            self._commit_prepared(())
+
+    def _commit_prepared(self, transactions: Sequence[Transaction]) -> bool:
+        """Whether these transactions were what was prepared, and are in the index now. Of
+        anything else that was prepared nothing is left."""
+        from pamctl.index.writing import withdraw
+
+        prepared, self._prepared = self._prepared, None
+        with contextlib.suppress(sqlite3.DatabaseError):
+            if prepared is transactions:
+                self._database.execute("COMMIT")
+                return True
+        with contextlib.suppress(sqlite3.DatabaseError):
+            withdraw(self._database)
+        return False
 
     def reset(self) -> None:
         """Forget everything: the position is START. Nothing of what the index held is left
@@ -179,12 +240,16 @@ class IndexFile:
         try:
             return write(self._database, base, intake, after)
         except sqlite3.IntegrityError as error:
-            raise StoreDamaged(
-                f"the ledger behind byte {base.offset} uses an identifier again: {error}",
-                hint="run `pamctl fsck` to see what is damaged",
-            ) from error
+            raise _used_again(base, error) from error
 
     def _continue_in_memory(self) -> None:
         copy = memory_copy(self._database)
         self._database.close()
         self._database, self._home = copy, "memory"
+
+
+def _used_again(base: Position, error: sqlite3.IntegrityError) -> StoreDamaged:
+    return StoreDamaged(
+        f"the ledger behind byte {base.offset} uses an identifier again: {error}",
+        hint="run `pamctl fsck` to see what is damaged",
+    )

@@ -18,12 +18,12 @@ from pamctl.index.schema import (
     VALIDATION_STATES,
 )
 from pamctl.index.word_forms import spaced
-from pamctl.store.records import Entry, StoredVersion, Transaction
+from pamctl.store.records import Commit, Entry, StoredVersion, Transaction
 
-_LIFECYCLE = {state: code for code, state in enumerate(LIFECYCLE_STATES)}
-_AVAILABILITY = {state: code for code, state in enumerate(AVAILABILITY_STATES)}
-_RETENTION = {state: code for code, state in enumerate(RETENTION_STATES)}
-_VALIDATION = {state: code for code, state in enumerate(VALIDATION_STATES)}
+_LIFECYCLE: dict[Any, int] = {state: code for code, state in enumerate(LIFECYCLE_STATES)}
+_AVAILABILITY: dict[Any, int] = {state: code for code, state in enumerate(AVAILABILITY_STATES)}
+_RETENTION: dict[Any, int] = {state: code for code, state in enumerate(RETENTION_STATES)}
+_VALIDATION: dict[Any, int] = {state: code for code, state in enumerate(VALIDATION_STATES)}
 _DIRECTIONALITY = {word: code for code, word in enumerate(DIRECTIONALITIES)}
 _, FAMILY_OBJECT, _RELATIONSHIP, _DELEGATION = range(len(FAMILIES))
 _AVAILABLE = _AVAILABILITY["available"]
@@ -42,7 +42,8 @@ class _Instants(dict[str | None, str | int]):
 
     def __missing__(self, text: str | None) -> str | int:
         try:
-            key: str | int = MISSING if text is None else instant(text)
+            # Not by its cache: hardly a timestamp comes back after these.
+            key: str | int = MISSING if text is None else instant.__wrapped__(text)
         except ValueError:
             key = MISSING
         self[text] = key
@@ -79,11 +80,34 @@ class Intake:
     replacements: list[Row] = field(default_factory=list)
     moves: list[Row] = field(default_factory=list)
     _instants: _Instants = field(default_factory=_Instants)
+    _last_pack: tuple[str | None, bytearray | int] = (None, MISSING)
 
-    def take(self, transactions: Iterable[Transaction]) -> None:
+    def withdrawn(self) -> int:
+        """How often text was taken away."""
+        return len(self.withdrawals) + len(self.erasures)
+
+    def drop_rows(self) -> None:
+        """Forget the rows, which were inserted, and keep what is to be done to rows."""
+        for rows in (
+            self.versions,
+            self.links,
+            self.texts,
+            self.events,
+            self.mentions,
+            self.keys,
+            self.others,
+            self.packs,
+        ):
+            rows.clear()
+        self._instants.clear()
+
+    def take(self, transactions: Iterable[Transaction | Commit]) -> None:
         """Add the rows of `transactions`. Raises StoreDamaged for an entry that lacks what
         every one of its kind has, which no checked ledger holds."""
         for transaction in transactions:
+            if isinstance(transaction, Commit):
+                self._take_commit(transaction)
+                continue
             for entry in transaction.entries:
                 try:
                     self._take_entry(entry, transaction.versions)
@@ -95,62 +119,87 @@ class Intake:
             for moved in transaction.moved:
                 self._take_move(moved)
 
+    def _take_commit(self, commit: Commit) -> None:
+        event, line, (object_id, relationship_id), stored, key, _ = commit
+        committed = self._take_version(event, line, stored)
+        if committed is None:
+            since, event_type, event_id, recorded_at = event
+            self.events.append((since, event_type, event_id, self._instants[recorded_at], *line))
+        if object_id != committed or relationship_id is not None:
+            self._take_mentions(event[0], committed, object_id, relationship_id)
+        if key is not None:
+            self.keys.append(key)
+
     def _take_entry(self, entry: Entry, versions: Mapping[str, StoredVersion]) -> None:
-        if entry.kind == "event":
-            self._take_event(entry, versions)
-        elif entry.kind == "idempotency":
-            self.keys.append((entry.body["key"], entry.n, entry.offset, entry.length))
+        n, _, kind, body, version, offset, length = entry
+        if kind == "event":
+            self._take_event(entry, None if version is None else versions[version])
+        elif kind == "idempotency":
+            self.keys.append((body["key"], n, offset, length))
         else:
             self._take_other(entry)
 
-    def _take_event(self, entry: Entry, versions: Mapping[str, StoredVersion]) -> None:
-        body = entry.body
+    def _take_event(self, entry: Entry, stored: StoredVersion | None) -> None:
+        n, _, _, body, _, offset, length = entry
+        get = body.get
+        since, event_type, event_id = body["sequence"], body["event_type"], body["event_id"]
+        recorded_at = get("recorded_at")
         committed = None
-        if entry.version is not None:
-            committed = self._take_version(entry, versions[entry.version])
+        if stored is not None:
+            if stored.envelope is None:
+                stored = stored._replace(envelope=_told_by_event(body))
+            event = since, event_type, event_id, recorded_at
+            committed = self._take_version(event, (n, offset, length), stored)
         if committed is None:
             self.events.append(
-                (
-                    body["sequence"],
-                    body["event_type"],
-                    body["event_id"],
-                    self._instants[body.get("recorded_at")],
-                    entry.n,
-                    entry.offset,
-                    entry.length,
-                )
+                (since, event_type, event_id, self._instants[recorded_at], n, offset, length)
             )
-        for concerned in _concerned(body):
-            if concerned is not None and concerned != committed:
-                self.mentions.append((concerned, body["sequence"]))
+        self._take_mentions(since, committed, get("object_id"), get("relationship_id"))
+        if event_type == "working_memory_promoted":
+            promoted = get("payload", _NOTHING).get("target_object_id")
+            self._take_mentions(since, committed, promoted, None)
 
-    def _take_version(self, entry: Entry, stored: StoredVersion) -> str | None:
+    def _take_mentions(
+        self, since: int, committed: str | None, object_id: str | None, relationship_id: str | None
+    ) -> None:
+        """Note whom an event concerns besides the one whose version it commits: the object or
+        the relationship that it names, and of a promotion the object that came of it too."""
+        if object_id is not None and object_id != committed:
+            self.mentions.append((object_id, since))
+        if relationship_id is not None and relationship_id != committed:
+            self.mentions.append((relationship_id, since))
+
+    def _take_version(
+        self,
+        event: tuple[int, str, str, str | None],
+        entry: tuple[int, int, int],
+        stored: StoredVersion,
+    ) -> str | None:
         """Add the row of a version; returns whose version it is. A version that was erased,
-        and whose event does not say whose it was, has no row: nothing could ask for it."""
-        body, envelope = entry.body, stored.envelope
-        if envelope is None:
-            envelope = _told_by_event(body)
+        and whose event does not say whose it was, has no row: nothing could ask for it.
+
+        event: its sequence, class, id and time. entry: n, offset, length.
+        """
+        since, event_type, event_id, event_recorded_at = event
+        address, told, pack, offset, length, erased = stored
+        envelope = told or _NOTHING
         get = envelope.get
-        identifier, family = _identity(envelope)
-        version_id = get("version_id")
+        (identifier, family), version_id = _identity(envelope), get("version_id")
         if identifier is None or version_id is None:
             return None
-        since = body["sequence"]
-        has_text = "canonical_content" in envelope
-        erased = stored.erased
-        number = get("sequence", MISSING)
-        availability = _AVAILABILITY.get(get("availability_state", ""), MISSING)
-        provenance = get("provenance", _NOTHING)
-        instants = self._instants
-        recorded_at, event_recorded_at = get("recorded_at"), body.get("recorded_at")
+        availability = _AVAILABILITY.get(get("availability_state"), MISSING)
+        number, provenance = get("sequence", MISSING), get("provenance", _NOTHING)
+        instants, recorded_at = self._instants, get("recorded_at")
+        if pack != self._last_pack[0]:  # versions that were written together are in one
+            self._last_pack = pack, MISSING if pack is None else bytearray.fromhex(pack)
         self.versions.append(
             (
                 since,
                 family,
-                _LIFECYCLE.get(get("lifecycle_state", ""), MISSING),
+                _LIFECYCLE.get(get("lifecycle_state"), MISSING),
                 availability,
-                _RETENTION.get(get("retention_state", ""), MISSING),
-                _VALIDATION.get(get("validation_state", ""), MISSING),
+                _RETENTION.get(get("retention_state"), MISSING),
+                _VALIDATION.get(get("validation_state"), MISSING),
                 1 if erased else 0,
                 number,
                 identifier,
@@ -168,31 +217,32 @@ class Intake:
                 provenance.get("source_ref", MISSING),
                 provenance.get("activity", MISSING),
                 get("integrity", _NOTHING).get("digest", MISSING),
-                bytearray.fromhex(stored.address[7:]),
-                MISSING if stored.pack is None else bytearray.fromhex(stored.pack),
-                stored.offset,
-                stored.length,
-                body["event_type"],
-                body["event_id"],
+                bytearray.fromhex(address[7:]),
+                self._last_pack[1],
+                offset,
+                length,
+                event_type,
+                event_id,
                 MISSING if event_recorded_at == recorded_at else instants[event_recorded_at],
-                entry.n,
-                entry.offset,
-                entry.length,
+                *entry,
             )
         )
         if number != 1:
             self.successions.setdefault(family, []).append((since, identifier, family))
-            if number == MISSING:
-                self.unnumbered.append((since,))
+        if number == MISSING:
+            self.unnumbered.append((since,))
         if family == _RELATIONSHIP:
             self._take_link(since, envelope)
         if availability not in (_AVAILABLE, MISSING):
             self.withdrawals.append((identifier, since))
-        if has_text and availability in (_AVAILABLE, _PARTIALLY_REDACTED):
-            strings, names = content_text(envelope["canonical_content"])
-            if strings or names:
-                self.texts.append((since, spaced(strings), spaced(names)))
+        if availability in (_AVAILABLE, _PARTIALLY_REDACTED) and "canonical_content" in envelope:
+            self._take_text(since, envelope["canonical_content"])
         return str(identifier)
+
+    def _take_text(self, since: int, content: Any) -> None:
+        strings, names = content_text(content)
+        if strings or names:
+            self.texts.append((since, spaced(strings), spaced(names)))
 
     def _take_move(self, moved: StoredVersion) -> None:
         if moved.envelope is not None and moved.pack is not None:
@@ -222,15 +272,6 @@ class Intake:
                 self.replacements.append((name, bytearray.fromhex(body["replaces"])))
         elif entry.kind == "erasure":
             self.erasures.append((body["version_id"], bytearray.fromhex(body["address"][7:])))
-
-
-def _concerned(body: Mapping[str, Any]) -> list[str | None]:
-    """Whom an event concerns: the object or the relationship that it names, and of a
-    promotion the object that came of it too."""
-    concerned = [body.get("object_id"), body.get("relationship_id")]
-    if body["event_type"] == "working_memory_promoted":
-        concerned.append(body.get("payload", _NOTHING).get("target_object_id"))
-    return concerned
 
 
 def _identity(envelope: Mapping[str, Any]) -> tuple[str | None, int]:

@@ -99,9 +99,6 @@ _TABLES = (
     "CREATE TABLE version ({})".format(
         ", ".join(f'"{name}" {declared}' for name, declared in VERSION_COLUMNS.items())
     ),
-    "CREATE UNIQUE INDEX version_by_id ON version (version_id)",
-    "CREATE INDEX version_by_object ON version (object_id)",
-    "CREATE INDEX version_in_a_file ON version (since) WHERE pack IS NULL",
     """
     CREATE TABLE event (
         since INTEGER PRIMARY KEY,
@@ -129,8 +126,6 @@ _TABLES = (
         directionality INTEGER
     )
     """,
-    "CREATE INDEX relationship_by_source ON relationship (source_object_id, target_object_id)",
-    "CREATE INDEX relationship_by_target ON relationship (target_object_id)",
     """
     CREATE TABLE idempotency (
         key TEXT PRIMARY KEY,
@@ -166,16 +161,26 @@ _TABLES = (
     f"PRAGMA user_version = {SCHEMA_VERSION}",
 )
 
+_INDEXES = (
+    "CREATE UNIQUE INDEX version_by_id ON version (version_id)",
+    "CREATE INDEX version_by_object ON version (object_id)",
+    "CREATE INDEX version_in_a_file ON version (since) WHERE pack IS NULL",
+    "CREATE INDEX relationship_by_source ON relationship (source_object_id, target_object_id)",
+    "CREATE INDEX relationship_by_target ON relationship (target_object_id)",
+)
 
-def blank_index(place: str = ":memory:") -> sqlite3.Connection:
+
+def blank_index(place: str = ":memory:", *, indexed: bool = True) -> sqlite3.Connection:
     """An empty index, at the start of the ledger: in memory, or with `place` empty in a
     private file that SQLite makes where there is too much of it, and that has no name.
+
+    indexed: whether it has what `make_indexes` makes.
 
     Raises InternalError where Python's SQLite was built without FTS5.
     """
     from pamctl.store.records import START
 
-    database = sqlite3.connect(place, isolation_level=None)
+    database = sqlite3.connect(place, isolation_level=None, check_same_thread=False)
     try:
         for statement in _TABLES:
             database.execute(statement)
@@ -189,4 +194,13 @@ def blank_index(place: str = ":memory:") -> sqlite3.Connection:
         (START.offset, START.entries, START.sequence, START.head, START.head_bytes),
     )
     database.execute("INSERT INTO sweep VALUES (1, 0, 0)")
+    if indexed:
+        make_indexes(database)
     return database
+
+
+def make_indexes(database: sqlite3.Connection) -> None:
+    """Make what rows are found by, and what keeps ids apart. Raises sqlite3.IntegrityError for
+    an id that is there twice."""
+    for statement in _INDEXES:
+        database.execute(statement)

@@ -9,6 +9,7 @@ finds what is written.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 # Articles and conjunctions, pronouns, question words, auxiliaries, prepositions, adverbs, and
 # what the apostrophe leaves of contractions.
@@ -85,17 +86,22 @@ def folded(text: str) -> str:
     return "".join(part for part in parts if not unicodedata.combining(part))
 
 
+@cache
+def _unspaced() -> re.Pattern[str]:
+    # Made where it is needed: it takes longer than all of a search for plain words.
+    return re.compile(f"({_UNSPACED})")
+
+
 def spaced(text: str) -> str:
     """A text with spaces around every character of a script that puts none between words.
 
     FTS5 takes a run of such characters for one word, of which nothing but its beginning could
     be found. With spaces each character is a word, and what is searched for is a phrase.
     """
-    # Compiled where it is needed: it takes longer than all of a search for plain words.
-    return text if text.isascii() else re.sub(_UNSPACED, r" \g<0> ", text)
+    return text if text.isascii() else " ".join(_unspaced().split(text))
 
 
 def is_unspaced(text: str) -> bool:
     """Whether a text has a character of Thai, Lao, Burmese, Khmer, Chinese or Japanese.
     Korean has spaces."""
-    return not text.isascii() and re.search(_UNSPACED, text) is not None
+    return not text.isascii() and _unspaced().search(text) is not None

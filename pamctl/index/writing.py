@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from typing import NamedTuple
 
 from pamctl.index.erasures import NOTE_REMNANTS
 from pamctl.index.intake import FAMILY_OBJECT, MISSING, Intake
@@ -17,7 +18,6 @@ _INSERT_VERSION = "INSERT INTO version ({}) VALUES ({})".format(
         if name != "until"
     ),
 )
-_INSERT_TEXT = "INSERT INTO text (rowid, strings, names) VALUES (?, ?, ?)"
 _INSERT_EVENT = f"INSERT INTO event VALUES (?, ?, ?, nullif(?, {MISSING}), ?, ?, ?)"
 _INSERT_LINK = f"""
     INSERT INTO relationship VALUES (?, ?, ?, nullif(?, {MISSING}), nullif(?, {MISSING}))
@@ -46,10 +46,10 @@ _SUCCEED = """
     WHERE object_id = ?2 AND family = ?3 AND until IS NULL AND since < ?1
 """
 _WITHDRAW = """
-    DELETE FROM text WHERE rowid IN (SELECT since FROM version WHERE object_id = ? AND since < ?)
+    DELETE FROM {} WHERE rowid IN (SELECT since FROM version WHERE object_id = ? AND since < ?)
 """
 _ERASE_TEXT = """
-    DELETE FROM text WHERE rowid IN (
+    DELETE FROM {} WHERE rowid IN (
         SELECT since FROM version WHERE version_id = ? AND address = ? AND erased = 0
     )
 """
@@ -65,6 +65,27 @@ _MOVE_ON = """
 """
 
 
+class TextTable(NamedTuple):
+    """How text gets into a table and out of it."""
+
+    insert: str
+    withdraw: str
+    erase: str
+
+
+LEXICAL = TextTable(
+    "INSERT INTO text (rowid, strings, names) VALUES (?, ?, ?)",
+    _WITHDRAW.format("text"),
+    _ERASE_TEXT.format("text"),
+)
+LAID_BY = TextTable(
+    "INSERT INTO text_content (id, c0, c1) VALUES (?, ?, ?)",
+    _WITHDRAW.format("text_content"),
+    _ERASE_TEXT.format("text_content"),
+)
+"""Where FTS5 keeps the text that it has indexed; what is put there itself waits for
+`index_text`."""
+
 _STANDING = """
     SELECT user_version, "offset", entries, sequence, head, head_bytes
     FROM pragma_user_version, position
@@ -77,39 +98,39 @@ def write(database: sqlite3.Connection, base: Position, intake: Intake, after: P
     False, and nothing changed, when the index is not at `base`. Raises sqlite3.DatabaseError,
     an IntegrityError among them for an id that was there already.
     """
+    if not stage(database, base, intake, after):
+        return False
+    try:
+        database.execute("COMMIT")
+    except BaseException:
+        withdraw(database)
+        raise
+    return True
+
+
+def withdraw(database: sqlite3.Connection) -> None:
+    """Undo what is staged, if anything is."""
+    if database.in_transaction:
+        database.execute("ROLLBACK")
+
+
+def stage(database: sqlite3.Connection, base: Position, intake: Intake, after: Position) -> bool:
+    """As `write`, without the last step: the transaction stays open, to be committed or to be
+    withdrawn. Where this returns False or raises, there is none."""
     database.execute("BEGIN IMMEDIATE")
     try:
         if not _stands_at(database, base):
             database.execute("ROLLBACK")
             return False
-        objects = _write_versions(database, intake)
-        for statement, rows in (
-            (_INSERT_EVENT, intake.events),
-            (_INSERT_LINK, intake.links),
-            (_INSERT_MENTION, intake.mentions),
-            (_INSERT_KEY, intake.keys),
-            (_INSERT_OTHER, intake.others),
-            (_INSERT_PACK, intake.packs),
-            (_INSERT_TEXT, intake.texts),
-            # What this intake itself withdraws must be there first.
-            (_WITHDRAW, intake.withdrawals),
-            (_REPLACE_PACK, intake.replacements),
-            (_MOVE, intake.moves),
-            (_ERASE_TEXT, intake.erasures),
-        ):
-            if rows:
-                database.executemany(statement, rows)
-        if intake.erasures and database.executemany(_ERASE, intake.erasures).rowcount:
-            # Deleting rows leaves their bytes in pages that are free, and in the log.
-            database.execute(NOTE_REMNANTS)
-        counted = (objects, len(intake.versions), len(intake.versions) + len(intake.events))
-        withdrawn = len(intake.withdrawals) + len(intake.erasures)
-        place = (after.offset, after.entries, after.sequence, after.head, after.head_bytes)
-        database.execute(_MOVE_ON, (*place, *counted, withdrawn))
-        database.execute("COMMIT")
+        objects, versions, events = insert_rows(database, intake)
+        objects -= settle(database, intake)
+        move_on(database, after, (objects, versions, events, intake.withdrawn()))
+        if intake.texts:
+            # The lexical index keeps words back until a transaction ends, or another begins.
+            database.execute("SAVEPOINT words")
+            database.execute("RELEASE words")
     except BaseException:
-        if database.in_transaction:
-            database.execute("ROLLBACK")
+        withdraw(database)
         raise
     return True
 
@@ -121,16 +142,60 @@ def _stands_at(database: sqlite3.Connection, base: Position) -> bool:
     return row is not None and row[0] == SCHEMA_VERSION and row[1:] == base
 
 
-def _write_versions(database: sqlite3.Connection, intake: Intake) -> int:
-    """Add versions and end those they replace; how many objects are new."""
-    if not intake.versions:
-        return 0
-    database.executemany(_INSERT_VERSION, intake.versions)
+def insert_rows(
+    database: sqlite3.Connection, intake: Intake, texts: TextTable = LEXICAL
+) -> tuple[int, int, int]:
+    """Add the rows of `intake`, and leave what they do to others to `settle`. Returns how many
+    are versions of memory objects, how many are versions, and how many events there were."""
+    for statement, rows in (
+        (_INSERT_VERSION, intake.versions),
+        (_INSERT_EVENT, intake.events),
+        (_INSERT_LINK, intake.links),
+        (_INSERT_MENTION, intake.mentions),
+        (_INSERT_KEY, intake.keys),
+        (_INSERT_OTHER, intake.others),
+        (_INSERT_PACK, intake.packs),
+        (texts.insert, intake.texts),
+    ):
+        if rows:
+            database.executemany(statement, rows)
+    of_objects = sum([version[1] == FAMILY_OBJECT for version in intake.versions])
+    return of_objects, len(intake.versions), len(intake.versions) + len(intake.events)
+
+
+def index_text(database: sqlite3.Connection) -> None:
+    """Make the lexical index of all text that was laid by."""
+    database.execute("INSERT INTO text (text) VALUES ('rebuild')")
+
+
+def settle(database: sqlite3.Connection, intake: Intake, texts: TextTable = LEXICAL) -> int:
+    """Do what `intake` says of rows that are there: which versions are replaced, withdrawn,
+    moved or erased. It may say that of many insertions, because all of it tells from where in
+    the ledger on it counts. Returns how many versions of memory objects were replaced."""
     if intake.unnumbered:
         database.executemany(_NUMBER, intake.unnumbered)
-    objects: int = sum(version[1] == FAMILY_OBJECT for version in intake.versions)
-    for family, successions in intake.successions.items():
-        ended = database.executemany(_SUCCEED, successions).rowcount
-        if family == FAMILY_OBJECT:
-            objects -= ended
-    return objects
+    ended = {
+        family: database.executemany(_SUCCEED, successions).rowcount
+        for family, successions in intake.successions.items()
+    }
+    for statement, rows in (
+        (texts.withdraw, intake.withdrawals),
+        (_REPLACE_PACK, intake.replacements),
+        (_MOVE, intake.moves),
+        (texts.erase, intake.erasures),
+    ):
+        if rows:
+            database.executemany(statement, rows)
+    if intake.erasures and database.executemany(_ERASE, intake.erasures).rowcount:
+        # Deleting rows leaves their bytes in pages that are free, and in the log.
+        database.execute(NOTE_REMNANTS)
+    return ended.get(FAMILY_OBJECT, 0)
+
+
+def move_on(
+    database: sqlite3.Connection, after: Position, counted: tuple[int, int, int, int]
+) -> None:
+    """Note that the ledger was read up to `after`, and how many objects, versions, events and
+    withdrawals came on the way."""
+    place = (after.offset, after.entries, after.sequence, after.head, after.head_bytes)
+    database.execute(_MOVE_ON, (*place, *counted))

@@ -39,7 +39,7 @@ class Group:
     An exception that is no PamError, or any exception when `atomic`, leaves every scope as
     it was. Results may be shown once the group was left without one.
 
-    plain: whether the last result is known to be plain, as `encoding.canonical` has it.
+    written: the canonical bytes of the envelope in the last result, where they are at hand.
     """
 
     def __init__(self, store: OpenStore, *, atomic: bool = False) -> None:
@@ -49,7 +49,7 @@ class Group:
         self._foreseen: dict[str, list[Mapping[str, Any]]] = {}
         self._failure: BaseException | None = None
         self._keys: dict[str, PrivateKey | None] = {}
-        self.plain = False
+        self.written: bytes | None = None
 
     def __enter__(self) -> Group:
         return self
@@ -91,7 +91,7 @@ class Group:
         Raises the PamError that it deserves; what was staged before is not touched by it.
         An operation that only reads sees all that was staged, because that is committed first.
         """
-        self.plain = False
+        self.written = None
         if self._failure is not None:
             raise self._failure
         if operation not in CHANGES:
@@ -110,8 +110,9 @@ class Group:
         staged = self._staged_scope(request)
         request.setdefault("operation_id", staged.desk.sources.identifier("op"))
         result = staged.perform(operation, request)
-        # What a create answers is made of its request alone.
-        self.plain = operation == "create" and staged.plain and not result["replayed"]
+        # Whoever creates may see all of it, and it is the only version that this makes.
+        if operation == "create" and not result["replayed"]:
+            self.written = staged.last_envelope()
         return result
 
     def _require_key(self, operation: str, request: Mapping[str, Any]) -> None:

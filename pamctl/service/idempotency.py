@@ -39,7 +39,9 @@ def request_digest(
 
     plain: whether the request is known to be plain, as `encoding.canonical` has it.
     """
-    asked = {name: value for name, value in request.items() if name not in _NOT_CONTENT}
+    asked = dict(request)
+    for name in _NOT_CONTENT:
+        asked.pop(name, None)
     write = canonical_plain if plain else canonical
     return sha256_digest(salt.encode() + write([operation, asked]))
 
@@ -58,11 +60,14 @@ def success_record(
 
     keep_salt: for a request that made no version which could keep it.
     """
+    kept = dict(result)
+    for name in _DERIVED:
+        kept.pop(name, None)
     record = {
         "key": request["idempotency_key"],
         "operation": operation,
         "request_digest": request_digest(operation, request, salt, plain=plain),
-        "result": {name: value for name, value in result.items() if name not in _DERIVED},
+        "result": kept,
     }
     if keep_salt:
         record["salt"] = salt

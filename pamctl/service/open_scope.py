@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -15,10 +16,17 @@ from pamctl.rules.authorization import default_policy
 from pamctl.service.envelopes import withhold
 from pamctl.store.layout import ScopeLayout
 from pamctl.store.ledger import Ledger
-from pamctl.store.records import START, Position, StoredVersion, Transaction
+from pamctl.store.records import START, Entry, Position, StoredVersion, Transaction
 from pamctl.store.versions import VersionErased, Versions
 
+if TYPE_CHECKING:
+    from pamctl.index.stored import StoredRow
+    from pamctl.store.commit import NewEntry, NewTransaction
+    from pamctl.store.reading import Place
+
 _CATCH_UP_ENTRIES = 8192
+# From here on an index that has read nothing is made of the whole ledger at once.
+_AT_ONCE_BYTES = 4 * 1024 * 1024
 
 
 class OpenScope:
@@ -29,6 +37,7 @@ class OpenScope:
         self.layout = layout
         self.ledger = Ledger(layout)
         self.index = ScopeIndex(index_path)
+        self.settled_folders: set[Path] = set()
         self._versions = Versions(layout)
         self._policy: tuple[int, dict[str, Any]] | None = None
         # How many ledger entries were looked through for a later policy than that.
@@ -48,6 +57,9 @@ class OpenScope:
             self.index.reset()
             self._settled.clear()
             position = START
+        if position == START and self.ledger.size() >= _AT_ONCE_BYTES:
+            self.rebuild_index()
+            position = self.index.position()
         while self.ledger.size() > position.offset:
             before = position
             for chunk in _chunks(self.ledger.transactions(position)):
@@ -60,6 +72,15 @@ class OpenScope:
         self._entries = position.entries
         return position
 
+    def withdraw(self, transactions: Sequence[NewTransaction]) -> None:
+        """Take away the vectors of what these hide, before they are committed."""
+        alone = len(transactions) == 1 and _is_a_create(transactions[0])
+        if not alone and self.layout.embeddings.is_dir():
+            from pamctl.store import embedding_upkeep
+
+            entries = [entry for staged in transactions for entry in staged]
+            embedding_upkeep.withdraw(self.layout, entries)
+
     def follow(self, base: Position, committed: list[Transaction]) -> None:
         """Bring what is derived up to what was just committed behind `base`: the index, and
         the vectors, of which those of hidden objects go (PAMSPEC §15.8) and snapshots pin the
@@ -68,7 +89,8 @@ class OpenScope:
         if self._policy_seen == base.entries and not _has_policy(committed):
             self._policy_seen = committed[-1].after.entries
         self._entries = committed[-1].after.entries
-        if self.layout.embeddings.is_dir():
+        alone = len(committed) == 1 and _is_a_create(committed[0].entries)
+        if not alone and self.layout.embeddings.is_dir():
             from pamctl.store import embedding_upkeep
 
             embedding_upkeep.follow(self.layout, committed)
@@ -80,25 +102,17 @@ class OpenScope:
         last = self.index.latest("erasure")
         key = (entries, 0 if last is None else last.n)
         if self._past is None or self._past[0] != key:
-            made, position = ScopeIndex(None), START
-            for chunk in _chunks(self.ledger.transactions(START)):
-                kept = [done for done in chunk if done.entries[0].n <= entries]
-                if kept:
-                    made.apply(position, kept)
-                    position = kept[-1].after
-                if len(kept) < len(chunk):
-                    break
+            before = takewhile(
+                lambda done: done.entries[0].n <= entries, self.ledger.transactions(START)
+            )
+            made = ScopeIndex.made_of(before)
             self._past = (key, made)
         return self._past[1]
 
     def rebuild_index(self) -> bool:
         """Make the index anew from the ledger, in one step for all who use it. False when
         what it held before could not be removed from its files yet."""
-        made, position = ScopeIndex.scratch(), START
-        for chunk in _chunks(self.ledger.transactions(START)):
-            made.apply(position, chunk)
-            position = chunk[-1].after
-        return self.index.become(made)
+        return self.index.become(ScopeIndex.made_of(self.ledger.commits()))
 
     def envelope(self, row: VersionRow) -> dict[str, Any]:
         """The envelope of a version, from bytes that match its address; of an erased one,
@@ -112,20 +126,54 @@ class OpenScope:
         envelope: dict[str, Any] = document["envelope"]
         return envelope
 
+    def envelopes(self, rows: Sequence[VersionRow]) -> Iterator[dict[str, Any]]:
+        """As `envelope` of each of some rows, in their order, and in less time."""
+        from pamctl.store.reading import read_plainly
+
+        found = read_plainly(self.layout, [_place(row) for row in rows])
+        for row, data in zip(rows, found, strict=True):
+            if data is None or row.erased:
+                yield self.envelope(row)
+            else:
+                yield orjson.loads(data)["envelope"]
+
     def version_bytes(self, row: VersionRow) -> bytes:
         """The exact stored bytes of a version. Raises VersionErased or StoreDamaged."""
         if row.erased:
             raise VersionErased(row.address, {"version_id": row.version_id})
         return self._bytes(row)
 
+    def all_version_bytes(self, rows: Sequence[StoredRow]) -> list[bytes | None]:
+        """The exact stored bytes of many versions, in order; None for one that was erased
+        since its row was looked up. Raises StoreDamaged."""
+        from pamctl.store.reading import read_plainly
+
+        found = read_plainly(self.layout, [row.place for row in rows])
+        for number, row in enumerate(rows):
+            if found[number] is None:
+                found[number] = self._read_closely(row)
+        return found
+
+    def _read_closely(self, row: StoredRow) -> bytes | None:
+        digest, pack, offset, length = row.place
+        address = f"sha256:{digest.hex()}"
+        version = StoredVersion(address, None, None if pack is None else pack.hex(), offset, length)
+        try:
+            return self._versions.read(version, lambda: self._elsewhere(row.version_id, address))
+        except VersionErased:
+            return None
+
     def _bytes(self, row: VersionRow) -> bytes:
         return self._versions.read(_stored(row), partial(self._whereabouts, row))
 
     def _whereabouts(self, row: VersionRow) -> StoredVersion | None:
+        return self._elsewhere(row.version_id, row.address)
+
+    def _elsewhere(self, version_id: str, address: str) -> StoredVersion | None:
         """Where a version is by now that was moved since its row was looked up."""
         self.refresh()
-        found = self.index.version(row.version_id)
-        return None if found is None or found.address != row.address else _stored(found)
+        found = self.index.version(version_id)
+        return None if found is None or found.address != address else _stored(found)
 
     def located(self, row: VersionRow) -> StoredVersion:
         """A version with its envelope, where its bytes stand now. Raises as `version_bytes`."""
@@ -156,8 +204,21 @@ class OpenScope:
         return self._policy[1]
 
 
+def _is_a_create(entries: Sequence[NewEntry | Entry]) -> bool:
+    """Whether this creates one object and does nothing else, as most single commits do. It
+    concerns no vector that is there."""
+    event, *others = entries
+    created = event.body.get("event_type") == "object_created"
+    return created and all(other.kind == "idempotency" for other in others)
+
+
 def _has_policy(committed: list[Transaction]) -> bool:
-    return any(entry.kind == "policy" for done in committed for entry in done.entries)
+    return "policy" in {entry.kind for done in committed for entry in done.entries}
+
+
+def _place(row: VersionRow) -> Place:
+    pack = None if row.pack is None else bytes.fromhex(row.pack)
+    return bytes.fromhex(row.address[7:]), pack, row.offset, row.length
 
 
 def _stored(row: VersionRow) -> StoredVersion:

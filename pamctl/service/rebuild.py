@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def rebuild(store: OpenStore, scope_id: str, actor: Mapping[str, Any]) -> OpenScope:
-    """Make the index of a scope anew from its ledger, and let go of vectors whose objects no
-    longer show their content. That it was done is an event, which changes no state; where
-    nothing can be written there is none.
+    """Make the index of a scope anew from its ledger, let go of vectors whose objects no
+    longer show their content, and of graphs over vectors. That it was done is an event, which
+    changes no state; where nothing can be written there is none.
 
     Raises ScopeNotFound.
     """
@@ -28,8 +28,10 @@ def rebuild(store: OpenStore, scope_id: str, actor: Mapping[str, Any]) -> OpenSc
             group.record({"scope_id": scope_id, "actor": actor}, _rebuilt)
         if scope.layout.embeddings.is_dir():
             from pamctl.service.embeddings import sweep_vectors
+            from pamctl.store.vector_graphs import forget_graphs
 
             sweep_vectors(scope)
+            forget_graphs(scope.layout)
     return scope
 
 

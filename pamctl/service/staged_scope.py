@@ -4,6 +4,7 @@ carried out before."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
@@ -20,7 +21,7 @@ from pamctl.service.sweep import sweep
 from pamctl.store.commit import NewEntry, NewTransaction, ScopeWriter
 from pamctl.store.packing import is_crowded
 from pamctl.store.records import Position
-from pamctl.store.versions import SALT_BYTES
+from pamctl.store.versions import SALT_BYTES, envelope_bytes
 
 if TYPE_CHECKING:
     from pamctl.service.group import Group
@@ -53,7 +54,12 @@ class StagedScope:
     def __init__(self, store: OpenStore, scope_id: str, *, wait: bool, group: Group) -> None:
         self._store = store
         self._scope = store.open_scope(scope_id)
-        self._writer = ScopeWriter(self._scope.layout, store.layout.quarantine, wait=wait)
+        self._writer = ScopeWriter(
+            self._scope.layout,
+            store.layout.quarantine,
+            wait=wait,
+            settled=self._scope.settled_folders,
+        )
         self._writer.__enter__()
         try:
             store.notices.extend(store.directory.warnings())
@@ -69,10 +75,10 @@ class StagedScope:
         self.denials: list[tuple[Mapping[str, Any], AccessDenied]] = []
         self.desk = group.desk(self._scope, self._base.sequence)
 
-    @property
-    def plain(self) -> bool:
-        """Whether all that the last request brought is plain."""
-        return self.desk.plain_request
+    def last_envelope(self) -> bytes | None:
+        """The canonical bytes of the envelope that the last request made, if it made one."""
+        version = self._transactions[-1][0].version
+        return None if version is None else envelope_bytes(version.data)
 
     def foresee(self, requests: Sequence[Mapping[str, Any]]) -> None:
         """Note which of the keys and objects that requests name are not there. Nobody else
@@ -158,7 +164,13 @@ class StagedScope:
             transactions = self._transactions
             if as_one:
                 transactions = [[entry for staged in transactions for entry in staged]]
-            committed = self._writer.commit(self._base, transactions)
+            self._scope.withdraw(transactions)
+            prepare = partial(self._scope.index.prepare, self._base)
+            try:
+                committed = self._writer.commit(self._base, transactions, meanwhile=prepare)
+            except BaseException:
+                self._scope.index.abandon()
+                raise
             self._transactions = []
             try:
                 self._scope.follow(self._base, committed)
@@ -166,7 +178,7 @@ class StagedScope:
                 # The commit is done and must be answered so. The index is derived: it will
                 # catch up at the next look.
                 self._store.notices.append(f"the index could not follow: {error.message}")
-            if any(entry.kind == "erasure" for done in committed for entry in done.entries):
+            if "erasure" in {entry.kind for done in committed for entry in done.entries}:
                 self._scope.refresh()
                 self._store.notices.extend(sweep(self._scope, self._store.layout.quarantine))
             elif is_crowded(self._scope.layout, committed):

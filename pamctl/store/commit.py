@@ -12,9 +12,10 @@ its idempotency record are there together or not at all.
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -30,6 +31,7 @@ from pamctl.store.lock import exclusive
 from pamctl.store.plain_files import require_own_folder
 from pamctl.store.records import Entry, Position, StoredVersion, Transaction
 from pamctl.store.versions import remainder, version_bytes
+from pamctl.store.waiting import doing_meanwhile
 
 
 class NewVersion(NamedTuple):
@@ -62,6 +64,10 @@ class NewEntry(NamedTuple):
 
 NewTransaction = Sequence[NewEntry]
 
+# A named tuple is made in half the time past its constructor, which is written in Python. A
+# batch makes five of them for each operation here.
+_made = tuple.__new__
+
 # Their bodies hold strings and short integers under names of ours, whatever a caller says.
 _PLAIN_KINDS = frozenset(("event", "idempotency", "pack", "erasure"))
 
@@ -72,17 +78,27 @@ class ScopeWriter:
     After an error that leaves it open what the device holds, it refuses all further work:
     a new writer starts from what is there. Without `wait`, a lock that another process
     holds is ServiceUnavailable at once.
+
+    settled: folders of versions whose names are known to be durable. Kept from one writer to
+        the next, it saves a look at each.
     """
 
-    def __init__(self, layout: ScopeLayout, quarantine: Path, *, wait: bool = True) -> None:
+    def __init__(
+        self,
+        layout: ScopeLayout,
+        quarantine: Path,
+        *,
+        wait: bool = True,
+        settled: set[Path] | None = None,
+    ) -> None:
         self._layout = layout
         self._quarantine = quarantine
-        self._held = contextlib.ExitStack()
-        self._wait_sec = LOCK_WAIT_SEC if wait else 0.0
+        self._settled = set() if settled is None else settled
+        self._lock = exclusive(layout.lock, wait_sec=LOCK_WAIT_SEC if wait else 0.0)
         self._poisoned = False
 
     def __enter__(self) -> ScopeWriter:
-        self._held.enter_context(exclusive(self._layout.lock, wait_sec=self._wait_sec))
+        self._lock.__enter__()
         return self
 
     def __exit__(
@@ -91,7 +107,7 @@ class ScopeWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._held.close()
+        self._lock.__exit__(kind, error, trace)
 
     def recover(self, end: Position) -> list[str]:
         """Set aside what a dead writer left. `end` is the ledger's last complete position.
@@ -103,6 +119,7 @@ class ScopeWriter:
         if os.stat(self._layout.ledger).st_size != end.offset:
             notices.append(recovery.set_aside_torn_tail(self._layout, self._quarantine, end))
         notices.append(recovery.set_aside_staged_files(self._layout, self._quarantine))
+        notices.append(recovery.set_aside_unfinished_custody(self._layout, self._quarantine, end))
         return [notice for notice in notices if notice is not None]
 
     def _ensure_folders(self) -> None:
@@ -112,12 +129,21 @@ class ScopeWriter:
             for folder in folders:
                 files.ensure_directory(folder)
 
-    def commit(self, base: Position, transactions: Sequence[NewTransaction]) -> list[Transaction]:
+    def commit(
+        self,
+        base: Position,
+        transactions: Sequence[NewTransaction],
+        *,
+        meanwhile: Callable[[list[Transaction]], None] | None = None,
+    ) -> list[Transaction]:
         """Commit transactions behind `base`, the ledger's head. All of them, or none.
 
         Returns them as a reader would find them, for the index. Raises ServiceUnavailable
         when the device refuses; what was not acknowledged is then gone, or will be set
         aside by the next writer.
+
+        meanwhile: gets them, in another thread, while the device is waited for. They are not
+            committed yet at that time and may never be.
         """
         if self._poisoned:
             raise ServiceUnavailable(
@@ -130,62 +156,94 @@ class ScopeWriter:
             entry.body["address"]: entry.erasing for entry in entries if entry.erasing is not None
         }
         try:
-            stored, pack = self._store_versions(versions, erasures)
+            holder = _holder(self._layout, versions, erasures)
             if erasures:
+                self._make_durable(holder)
                 # The packs that are written anew leave out all that the group erases. So all
                 # of it has to hold together, or a torn append could hide what no entry erases.
                 moves = rewrite_packs(self._layout, erasures)
                 transactions = [[*(NewEntry("pack", body) for body in moves), *entries]]
-            if pack is not None:
-                transactions = [[pack], *transactions]
-            data, committed = _lines(base, transactions, stored)
-            files.append_durably(self._layout.ledger, data, base.offset)
+            if holder is not None and holder.announcement is not None:
+                transactions = [[holder.announcement], *transactions]
+            data, committed = _lines(base, transactions, holder.places if holder else {})
+            with doing_meanwhile(partial(meanwhile, committed)) if meanwhile else nullcontext():
+                if not erasures:
+                    self._make_durable(holder)
+                files.append_durably(self._layout.ledger, data, base.offset)
         except BaseException:
             self._poisoned = True
             raise
         return committed
 
-    def _store_versions(
-        self, versions: Sequence[NewVersion], erasures: Mapping[str, Erasing]
-    ) -> tuple[dict[str, StoredVersion], NewEntry | None]:
-        """Make versions durable; where they are, and the entry that announces their pack. Of
-        those that are erased in the same commit only the stub is ever written."""
-        if not versions:
-            return {}, None
-        written = {v.address: v.data for v in versions}
-        written.update({a: e.stub for a, e in erasures.items() if a in written})
-        if len(versions) == 1:
-            (version,) = versions
-            stored = _stored(version, written, None, 0, erasures)
-            file = self._layout.stub_file if stored.erased else self._layout.version_file
-            path = file(version.address)
-            files.ensure_directory(path.parent)
-            files.create_idempotent(path, written[version.address], staging=self._layout.staging)
-            return {version.address: stored}, None
-        data = b"\n".join(written.values()) + b"\n"
-        name = sha256_hex(data)
-        files.create_idempotent(self._layout.pack_file(name), data, staging=self._layout.staging)
-        places, offset = {}, 0
-        for version in versions:
-            stored = _stored(version, written, name, offset, erasures)
-            places[version.address] = stored
-            offset += stored.length + 1
-        return places, NewEntry("pack", {"name": name, "versions": len(versions)})
+    def _make_durable(self, holder: _Holder | None) -> None:
+        """Write the file of new versions."""
+        if holder is None:
+            return
+        path, data, staging = holder.path, holder.data, self._layout.staging
+        folder = path.parent
+        if holder.announcement is not None or (
+            folder in self._settled and require_own_folder(folder)
+        ):
+            files.create_idempotent(path, data, staging=staging)
+        else:
+            files.create_idempotent_with_folder(path, data, staging=staging)
+            self._settled.add(folder)
+
+
+class _Holder(NamedTuple):
+    """The file that is to hold the versions of a commit.
+
+    places: where each will stand, by its address.
+    announcement: the entry that a pack needs.
+    """
+
+    path: Path
+    data: bytes
+    places: Mapping[str, StoredVersion]
+    announcement: NewEntry | None
+
+
+def _holder(
+    layout: ScopeLayout, versions: Sequence[NewVersion], erasures: Mapping[str, Erasing]
+) -> _Holder | None:
+    """Where versions go: one to a file of its own, more to a pack. Of those that are erased
+    in the same commit only the stub is ever written."""
+    if not versions:
+        return None
+    written = [
+        erasures[version.address].stub if version.address in erasures else version.data
+        for version in versions
+    ]
+    if len(versions) == 1:
+        ((version,), (data,)) = versions, written
+        stored = _stored(version, None, 0, len(data), erasures)
+        file = layout.stub_file if stored.erased else layout.version_file
+        return _Holder(file(version.address), data, {version.address: stored}, None)
+    written.append(b"")
+    data = b"\n".join(written)
+    name = sha256_hex(data)
+    places, offset = {}, 0
+    for version, line in zip(versions, written, strict=False):
+        length = len(line)
+        places[version.address] = _stored(version, name, offset, length, erasures)
+        offset += length + 1
+    announcement = NewEntry("pack", {"name": name, "versions": len(versions)})
+    return _Holder(layout.pack_file(name), data, places, announcement)
 
 
 def _stored(
     version: NewVersion,
-    written: Mapping[str, bytes],
     pack: str | None,
     offset: int,
+    length: int,
     erasures: Mapping[str, Erasing],
 ) -> StoredVersion:
-    """Where the bytes of a version, or its stub, are."""
-    address, length = version.address, len(written[version.address])
+    """Where the bytes of a version, or its stub, will be."""
+    address = version.address
     if address in erasures:
         kept = remainder(version.envelope)
         return StoredVersion(address, kept, pack, offset, length, erased=True)
-    return StoredVersion(address, version.envelope, pack, offset, length)
+    return _made(StoredVersion, (address, version.envelope, pack, offset, length, False))
 
 
 def first_ledger(transactions: Sequence[NewTransaction]) -> bytes:
@@ -200,44 +258,48 @@ def _lines(
     """The ledger lines of transactions behind `base`, chained, and their reading."""
     lines: list[bytes] = []
     committed: list[Transaction] = []
-    offset, n, sequence, head, _ = base
+    offset, n, sequence, head, length = base
     for group in transactions:
         tx, of = n + 1, len(group)
         entries: list[Entry] = []
         versions: dict[str, StoredVersion] = {}
-        length = 0
-        for i, new in enumerate(group, 1):
+        moved: tuple[StoredVersion, ...] = ()
+        for kind, body, version, _, moves in group:
             n += 1
-            line = _line(new, n, tx, i, of, head)
-            length = len(line)
-            lines.append(line)
             address = None
-            if new.version is not None:
-                address = new.version.address
+            if version is not None:
+                address = version.address
                 versions[address] = stored[address]
-            entries.append(Entry(n, tx, new.kind, new.body, address, offset, length))
-            offset += length + 1
-            sequence += new.kind == "event"
+            line = _line(kind, body, n, tx, of, head, address)
+            length = len(line) + 1
+            lines.append(line)
+            entries.append(_made(Entry, (n, tx, kind, body, address, offset, length - 1)))
+            offset += length
+            if kind == "event":
+                sequence += 1
+            if moves:
+                moved += moves
             head = sha256_hex(line)
-        after = Position(offset, n, sequence, head, length + 1)
-        moved = tuple(version for new in group for version in new.moved)
-        committed.append(Transaction(tuple(entries), versions, after, moved))
+        after = _made(Position, (offset, n, sequence, head, length))
+        committed.append(_made(Transaction, (tuple(entries), versions, after, moved)))
     lines.append(b"")
     return b"\n".join(lines), committed
 
 
-def _line(new: NewEntry, n: int, tx: int, i: int, of: int, prev: str) -> bytes:
+def _line(
+    kind: str, body: Mapping[str, Any], n: int, tx: int, of: int, prev: str, address: str | None
+) -> bytes:
     """The canonical JSON of an entry. Its own members are spelled out in canonical order
     around the body, which takes a third of the time that serializing all of it does."""
-    if new.kind in _PLAIN_KINDS or is_plain(new.body, levels_around=1):
-        body = canonical_plain(new.body)
+    if kind in _PLAIN_KINDS or is_plain(body, levels_around=1):
+        data = canonical_plain(body)
     else:
-        body = canonical(new.body)
-    version = b"" if new.version is None else b',"version":"%b"' % new.version.address.encode()
+        data = canonical(body)
+    version = b"" if address is None else b',"version":"%b"' % address.encode()
     line = b'{"body":%b,"i":%d,"kind":"%b","n":%d,"of":%d,"prev":"%b","tx":%d%b}' % (
-        body,
-        i,
-        new.kind.encode(),
+        data,
+        n - tx + 1,
+        kind.encode(),
         n,
         of,
         prev.encode(),

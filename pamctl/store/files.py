@@ -12,9 +12,10 @@ import contextlib
 import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import count
+from itertools import count, takewhile
 from pathlib import Path
 from shutil import rmtree
+from stat import S_IMODE
 from typing import IO, TypeVar
 
 from pamctl.errors import PamError, ServiceUnavailable
@@ -35,6 +36,8 @@ def create_new(path: Path, data: bytes, *, mode: int = 0o644, staging: Path | No
     with _staged(staging or path.parent, path.name, data, mode) as temporary:
         os.link(temporary, path)
         sync_directory(path.parent)
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
 
 
 def create_idempotent(
@@ -48,6 +51,19 @@ def create_idempotent(
     with _staged(staging or folder, path.name, data, mode) as temporary:
         os.rename(temporary, path)
         sync_directory(folder)
+
+
+def create_idempotent_with_folder(path: Path, data: bytes, *, staging: Path) -> None:
+    """As `create_idempotent`, in a folder that is made first where it is not there. When this
+    returns, its name is durable too."""
+    # The file is synced between the two steps: most file systems have then written the new
+    # folder as well, and need not be waited for once more.
+    unsettled = _make_directory(path.parent, 0o777)
+    with _staged(staging, path.name, data, 0o644) as temporary:
+        if unsettled:
+            sync_directory(path.parent.parent)
+        os.rename(temporary, path)
+        sync_directory(path.parent)
 
 
 def replace_whole(path: Path, data: bytes, *, mode: int = 0o644) -> None:
@@ -71,8 +87,8 @@ def append_durably(path: Path, data: bytes, at: int) -> None:
     with _explained(path):
         descriptor = os.open(path, _IN_PLACE | os.O_APPEND)
         try:
-            require_sole_name(descriptor, path)
-            _require_size(descriptor, path, at)
+            status = require_sole_name(descriptor, path)
+            _require_size(status.st_size, path, at)
             try:
                 _write_all(descriptor, data)
                 os.fsync(descriptor)
@@ -83,32 +99,14 @@ def append_durably(path: Path, data: bytes, at: int) -> None:
             os.close(descriptor)
 
 
-def append_all_durably(path: Path, chunks: Iterable[bytes], at: int) -> None:
-    """As `append_durably`, for more than memory should hold. A death in between leaves a
-    beginning of what was to be appended."""
-    with _explained(path):
-        descriptor = os.open(path, _IN_PLACE | os.O_APPEND)
-        try:
-            require_sole_name(descriptor, path)
-            _require_size(descriptor, path, at)
-            try:
-                for chunk in chunks:
-                    _write_all(descriptor, chunk)
-                os.fsync(descriptor)
-            except BaseException:
-                os.ftruncate(descriptor, at)
-                raise
-        finally:
-            os.close(descriptor)
-
-
 @contextlib.contextmanager
-def writing_whole(path: Path, *, staging: Path | None = None) -> Iterator[IO[bytes]]:
+def writing_whole(path: Path) -> Iterator[IO[bytes]]:
     """A file to write piece by piece, which takes the place of the one at `path`, if there is
-    one, when the block is left without an exception. When that is done, it is durable."""
-    folder = staging or path.parent
+    one, and its mode, when the block is left without an exception. When that is done, it is
+    durable."""
     with _explained(path):
-        descriptor, temporary = _temporary(folder, path.name, lambda new: _open_new(new, 0o644))
+        mode = S_IMODE(path.stat().st_mode) if path.exists() else 0o644
+        descriptor, temporary = _temporary(path.parent, path.name, lambda new: _open_new(new, mode))
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
@@ -144,16 +142,40 @@ def ensure_directory(path: Path, *, mode: int = 0o777) -> None:
     name was durable, so its parent is synced again; one that holds anything was synced by
     whoever put the first thing in.
     """
+    if _make_directory(path, mode):
+        sync_directory(path.parent)
+
+
+def ensure_directories(path: Path, *, mode: int = 0o777) -> None:
+    """As `ensure_directory`, with every folder above that is not there. They may be links:
+    what lies above a user's own folders is that user's business."""
+    unsettled = list(takewhile(lambda folder: not _holds_anything(folder), (path, *path.parents)))
+    for folder in reversed(unsettled):
+        with _explained(folder):
+            folder.mkdir(mode=mode, exist_ok=True)
+        sync_directory(folder.parent)
+
+
+def _holds_anything(folder: Path) -> bool:
+    with _explained(folder):
+        try:
+            with os.scandir(folder) as entries:
+                return next(entries, None) is not None
+        except FileNotFoundError:
+            return False
+
+
+def _make_directory(path: Path, mode: int) -> bool:
+    """Make a directory unless it is there; whether its name may not be durable yet."""
     try:
         os.mkdir(path, mode)
     except FileExistsError:
         require_own_folder(path)
         with _explained(path), os.scandir(path) as entries:
-            if next(entries, None) is not None:
-                return
+            return next(entries, None) is None
     except OSError as cause:
         raise _unavailable(path, cause) from cause
-    sync_directory(path.parent)
+    return True
 
 
 def publish_directory(
@@ -215,16 +237,23 @@ def name_unsettled(built: Path, path: Path) -> None:
 def move_durably(built: Path, path: Path) -> None:
     """Give what was built its name: a file, in the place of the one that has it, or a
     directory with all that is in it. When this returns, it is durable. Raises FileExistsError,
-    and has changed nothing, where a directory has the name already."""
+    and has changed nothing, where a directory has the name already; a directory whose name
+    cannot be made durable loses it again."""
+    folder = built.is_dir()
     with _explained(path):
-        if built.is_dir():
+        if folder:
             if path.exists():
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
             for inside in sorted(built.rglob("*"), reverse=True):
                 _sync(inside)
         _sync(built)
         os.rename(built, path)
-        sync_directory(path.parent)
+        try:
+            sync_directory(path.parent)
+        except BaseException:
+            if folder:
+                os.rename(path, built)
+            raise
 
 
 def _sync(path: Path) -> None:
@@ -272,7 +301,8 @@ def sync_directory(path: Path) -> None:
 
 @contextlib.contextmanager
 def _staged(staging: Path, name: str, data: bytes, mode: int) -> Iterator[Path]:
-    """A durable file under a temporary name, which is gone afterwards."""
+    """A durable file under a temporary name. It is to lose that in the block; where the block
+    ends with an exception, it is removed."""
     meant = staging / name
     with _explained(meant):
         descriptor, temporary = _temporary(staging, name, lambda path: _open_new(path, mode))
@@ -280,11 +310,10 @@ def _staged(staging: Path, name: str, data: bytes, mode: int) -> Iterator[Path]:
         with _explained(meant):
             _write_new(descriptor, data)
             yield temporary
-    finally:
-        # Nearly always it has got its name, and is not there any more.
+    except BaseException:
         with contextlib.suppress(OSError):
-            if os.path.lexists(temporary):
-                os.unlink(temporary)
+            os.unlink(temporary)
+        raise
 
 
 def _temporary(folder: Path, name: str, make: Callable[[Path], _Made]) -> tuple[_Made, Path]:
@@ -303,8 +332,8 @@ def _open_new(path: Path, mode: int) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
 
 
-def _require_size(descriptor: int, path: Path, at: int) -> None:
-    if os.fstat(descriptor).st_size != at:
+def _require_size(size: int, path: Path, at: int) -> None:
+    if size != at:
         raise ServiceUnavailable(
             f"{path} was changed while its lock was held here; nothing was written",
             hint="keep the store on a file system whose locks hold between all its users",
@@ -326,15 +355,27 @@ def _write_all(descriptor: int, data: bytes) -> None:
         rest = rest[os.write(descriptor, rest) :]
 
 
-@contextlib.contextmanager
-def _explained(path: Path) -> Iterator[None]:
+class _Explained:
+    """A class, because a commit enters half a dozen and a generator takes a microsecond."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, cause: BaseException | None, trace: object
+    ) -> None:
+        if isinstance(cause, OSError) and not isinstance(cause, FileExistsError):
+            raise _unavailable(self._path, cause) from cause
+
+
+def _explained(path: Path) -> _Explained:
     """Turns what the operating system refuses into an answer for a person."""
-    try:
-        yield
-    except FileExistsError:
-        raise
-    except OSError as cause:
-        raise _unavailable(path, cause) from cause
+    return _Explained(path)
 
 
 def _unavailable(path: Path, cause: OSError) -> PamError:

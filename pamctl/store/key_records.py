@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, NotRequired, TypedDict, cast, get_args
 
@@ -97,13 +97,15 @@ def bindings(directory: Path, actor_id: str) -> list[Binding]:
     """
     mentioned, found = canonical(actor_id), []
     for folder in (directory, directory / TRUSTED):
-        for name, data in _texts(folder, passing_over=True):
+        own, names = folder is directory, _names(folder)
+        for name, data in _texts(folder, names, passing_over=True):
             if mentioned not in data:
                 continue
             record = _shaped(folder / f"{name}.json", data)
-            own = folder is directory
             if record.get("actor_id") == actor_id and (own or _is_author(record)):
                 found.append(Binding(name if own else None, record))
+        if TRUSTED not in names:  # nearly no store has any; every write looks
+            break
     return found
 
 
@@ -118,7 +120,9 @@ def text(record: KeyRecord) -> bytes:
 
 def load_all(folder: Path) -> dict[str, KeyRecord]:
     """The records in a folder, by the names of their files, in order. Raises StoreDamaged."""
-    return {name: _read(folder / f"{name}.json", data) for name, data in _texts(folder)}
+    return {
+        name: _read(folder / f"{name}.json", data) for name, data in _texts(folder, _names(folder))
+    }
 
 
 def load(path: Path) -> KeyRecord | None:
@@ -128,13 +132,19 @@ def load(path: Path) -> KeyRecord | None:
     return None if data is None else _read(path, data)
 
 
-def _texts(folder: Path, *, passing_over: bool = False) -> Iterator[tuple[str, bytes]]:
-    """The records in a folder. Raises StoreDamaged for what is no file, unless that is passed
-    over."""
+def _names(folder: Path) -> list[str]:
+    """What there is in a folder; nothing where there is no such folder."""
     try:
-        names = sorted(os.listdir(folder))
+        return sorted(os.listdir(folder))
     except (FileNotFoundError, NotADirectoryError):
-        return
+        return []
+
+
+def _texts(
+    folder: Path, names: Sequence[str], *, passing_over: bool = False
+) -> Iterator[tuple[str, bytes]]:
+    """The records among what there is in a folder. Raises StoreDamaged for what is no file,
+    unless that is passed over."""
     if len(names) > 2 * KEY_RECORDS_MAX:
         raise StoreDamaged(
             f"{folder} holds more than {KEY_RECORDS_MAX} keys (limits.KEY_RECORDS_MAX); none "

@@ -17,7 +17,7 @@ import errno
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from pamctl.errors import ServiceUnavailable
@@ -28,22 +28,46 @@ _TURN_WAIT_SEC = 1.0
 _HOLDER_BYTES = 20
 
 
-@contextlib.contextmanager
-def exclusive(path: Path, *, wait_sec: float = LOCK_WAIT_SEC) -> Iterator[None]:
+def exclusive(path: Path, *, wait_sec: float = LOCK_WAIT_SEC) -> AbstractContextManager[None]:
     """Hold the lock at `path`.
 
     Raises ServiceUnavailable when another process held it for all of `wait_sec` seconds, or
     when no lock can be had here: a read-only file system, or one without `flock`.
     """
-    descriptor = _open(path)
-    try:
-        with _turn(path.parent, min(wait_sec, _TURN_WAIT_SEC)):
-            _acquire(descriptor, path, wait_sec)
-        with contextlib.suppress(OSError):  # a full disk does not make the lock less held
-            os.pwrite(descriptor, f"{os.getpid():<{_HOLDER_BYTES}}".encode(), 0)
-        yield
-    finally:
-        os.close(descriptor)
+    return _Exclusive(path, wait_sec)
+
+
+class _Exclusive:
+    """A class, because every write takes a lock and generators cost it some microseconds."""
+
+    def __init__(self, path: Path, wait_sec: float) -> None:
+        self._path = path
+        self._wait_sec = wait_sec
+        self._descriptor = -1
+
+    def __enter__(self) -> None:
+        descriptor = _open(self._path)
+        try:
+            turn = _take_turn(self._path.parent, min(self._wait_sec, _TURN_WAIT_SEC))
+            try:
+                _acquire(descriptor, self._path, self._wait_sec)
+            finally:
+                if turn >= 0:
+                    os.close(turn)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        holder = b"%-*d" % (_HOLDER_BYTES, os.getpid())
+        # A full disk does not make the lock less held.
+        with contextlib.suppress(OSError):
+            if os.pread(descriptor, _HOLDER_BYTES, 0) != holder:
+                os.pwrite(descriptor, holder, 0)
+        self._descriptor = descriptor
+
+    def __exit__(self, *_: object) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 def _open(path: Path) -> int:
@@ -58,19 +82,22 @@ def _open(path: Path) -> int:
         ) from cause
 
 
-@contextlib.contextmanager
-def _turn(folder: Path, wait_sec: float) -> Iterator[None]:
-    """Be the next to get the lock in a folder, or try it after `wait_sec` seconds all the
-    same: who has the turn may have been stopped, and some file systems lock no folders."""
+def _take_turn(folder: Path, wait_sec: float) -> int:
+    """Be the next to get the lock in a folder, until the descriptor that this returns is
+    closed. After `wait_sec` seconds the lock may be tried all the same: who has the turn may
+    have been stopped, and some file systems lock no folders. -1 for a folder that cannot be
+    opened."""
     descriptor = -1
     try:
-        with contextlib.suppress(OSError):
-            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            _lock_within(descriptor, wait_sec)
-        yield
-    finally:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        _lock_within(descriptor, wait_sec)
+    except OSError:
+        pass
+    except BaseException:
         if descriptor >= 0:
             os.close(descriptor)
+        raise
+    return descriptor
 
 
 def _lock_within(descriptor: int, wait_sec: float) -> bool:

@@ -14,13 +14,12 @@ import os
 import struct
 from collections import deque
 from collections.abc import Iterator, Mapping
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from pamctl.encoding.digests import is_sha256_digest, sha256_digest
+from pamctl.encoding.digests import is_sha256_digest, sha256
 from pamctl.errors import StoreDamaged
 from pamctl.limits import DOCUMENT_BYTES_MAX
 from pamctl.store.layout import ScopeLayout, address_digits, pack_name
@@ -42,10 +41,10 @@ def parsed_version(data: bytes) -> tuple[Mapping[str, Any] | None, str | None]:
         value = orjson.loads(data)
     except orjson.JSONDecodeError:
         return None, None
-    if not isinstance(value, dict):
+    if type(value) is not dict:
         return None, None
     envelope = value.get("envelope")
-    if not isinstance(envelope, dict):
+    if type(envelope) is not dict:
         envelope = None
     if "erased" not in value and "withheld" not in value:
         return envelope, None
@@ -101,8 +100,10 @@ def stored_in(layout: ScopeLayout, name: str, start: int = 0) -> Iterator[Stored
 
 def _stored(data: bytes, name: str, offset: int) -> StoredVersion:
     envelope, erased = parsed_version(data)
-    address = erased or sha256_digest(data)
-    return StoredVersion(address, envelope, name, offset, len(data), erased is not None)
+    if erased is None:
+        address = f"sha256:{sha256(data).hexdigest()}"
+        return StoredVersion(address, envelope, name, offset, len(data))
+    return StoredVersion(erased, envelope, name, offset, len(data), True)
 
 
 def moves(body: Mapping[str, Any]) -> bool:
@@ -138,8 +139,9 @@ class Packs:
     def next_is(self, address: str) -> StoredVersion | None:
         """A version that is the next line of a pack that is being followed."""
         for trail in self._trails:
-            found = trail.next_if(address)
-            if found is not None:
+            found = trail.ahead or trail.step()
+            if found is not None and found.address == address:
+                trail.ahead = None
                 return found
         return None
 
@@ -171,20 +173,16 @@ class _Trail:
 
     def __init__(self, lines: Iterator[StoredVersion]) -> None:
         self._lines = lines
-        self._next: StoredVersion | None = None
-        self._ended = False
+        self.ahead: StoredVersion | None = None
+        """The next line, once it was asked for."""
 
-    def next_if(self, address: str) -> StoredVersion | None:
-        """The next line, if it is this version or its stub."""
-        if self._next is None and not self._ended:
-            with contextlib.suppress(FileNotFoundError):  # it may be replaced at any time
-                self._next = next(self._lines, None)
-            self._ended = self._next is None
-        found = self._next
-        if found is None or found.address != address:
-            return None
-        self._next = None
-        return found
+    def step(self) -> StoredVersion | None:
+        """Look at the next line; None behind the last."""
+        try:
+            self.ahead = next(self._lines, None)
+        except FileNotFoundError:  # it may be replaced at any time
+            self.ahead = None
+        return self.ahead
 
 
 class _Table:

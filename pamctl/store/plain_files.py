@@ -69,9 +69,10 @@ def has_sole_name(path: Path) -> bool:
     return status.st_nlink == 1
 
 
-def require_sole_name(descriptor: int, path: Path) -> None:
-    """Raises StoreDamaged for a file that is about to be written in place and has another
-    name: whatever stands there, a copy made by links or a stranger's choice, would change."""
+def require_sole_name(descriptor: int, path: Path) -> os.stat_result:
+    """What the system says of a file that is about to be written in place. Raises
+    StoreDamaged for one that has another name: whatever stands there, a copy made by links or
+    a stranger's choice, would change."""
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         raise not_plain(path)
@@ -82,6 +83,7 @@ def require_sole_name(descriptor: int, path: Path) -> None:
             hint="make it a file of its own: copy it, and move the copy to its place",
             path=str(path),
         )
+    return status
 
 
 def not_plain(path: Path) -> StoreDamaged:

@@ -76,3 +76,28 @@ class Transaction(NamedTuple):
     versions: Mapping[str, StoredVersion]
     after: Position
     moved: tuple[StoredVersion, ...] = ()
+
+
+class Commit(NamedTuple):
+    """A transaction of one event that commits a version, and of nothing else but perhaps the
+    record of a key, as far as an index takes it in.
+
+    event: its sequence, class, id and time.
+    line: `n`, offset and length of its entry.
+    named: the object and the relationship that it names.
+    version: with its envelope.
+    key: with `n`, offset and length of its entry.
+    end: the members of the position behind it.
+    """
+
+    event: tuple[int, str, str, str]
+    line: tuple[int, int, int]
+    named: tuple[str | None, str | None]
+    version: StoredVersion
+    key: tuple[str, int, int, int] | None
+    end: tuple[int, int, int, str, int]
+
+    @property
+    def after(self) -> Position:
+        """The position behind it."""
+        return Position(*self.end)

@@ -25,6 +25,9 @@ from pamctl.store.records import StoredVersion
 
 SALT_BYTES = 16
 
+_BEFORE_ENVELOPE = b'{"envelope":'
+_BEHIND_ENVELOPE = len(',"salt":""}') + len(encode(bytes(SALT_BYTES)))
+
 _ERASED_MEMBERS = ("canonical_content", "integrity", "quality_signals")
 
 Elsewhere = Callable[[], StoredVersion | None]
@@ -54,6 +57,11 @@ def version_bytes(envelope: Mapping[str, Any], salt: bytes, *, plain: bool = Fal
             hint="keep what is large in the content's source and refer to it",
         )
     return data
+
+
+def envelope_bytes(data: bytes) -> bytes:
+    """The canonical bytes of the envelope, out of those that `version_bytes` made."""
+    return data[len(_BEFORE_ENVELOPE) : -_BEHIND_ENVELOPE]
 
 
 def remainder(envelope: Mapping[str, Any]) -> dict[str, Any]:

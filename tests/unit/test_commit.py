@@ -14,6 +14,7 @@ from pamctl.errors import InvalidObject, InvalidRequest, ServiceUnavailable
 from pamctl.limits import DEPTH_MAX
 from pamctl.store.commit import NewEntry, ScopeWriter
 from pamctl.store.layout import ScopeLayout
+from pamctl.store.records import Transaction
 from pamctl.store.versions import Versions
 from tests.scope_ledgers import (
     DIED,
@@ -77,14 +78,39 @@ def test_the_order_of_a_single_commit(layout: ScopeLayout, calls: list[str]) -> 
     folder, file = f"versions/{digits[:2]}", f"versions/{digits[:2]}/{digits[2:]}.json"
     assert calls == [
         f"mkdir {folder}",
-        "fsync versions",
         "write tmp/…",
         "fsync tmp/…",
+        "fsync versions",
         f"rename tmp/… {file}",
         f"fsync {folder}",
         "write ledger.jsonl",
         "fsync ledger.jsonl",
     ]
+
+
+def test_a_folder_that_is_known_is_not_looked_into(layout: ScopeLayout, calls: list[str]) -> None:
+    settled: set[Path] = set()
+    folder = layout.version_file(version(1).address).parent
+    with ScopeWriter(layout, quarantine(layout), settled=settled) as writer:
+        writer.commit(end(layout), [creation(1)])
+        assert settled == {folder}
+        calls.clear()
+        writer.commit(end(layout), [creation(1)])
+    assert not any(call.startswith("mkdir") for call in calls)
+
+
+def test_a_folder_that_is_known_and_gone_is_made(layout: ScopeLayout) -> None:
+    folder = layout.version_file(version(1).address).parent
+    with ScopeWriter(layout, quarantine(layout), settled={folder}) as writer:
+        writer.commit(end(layout), [creation(1)])
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_what_is_done_meanwhile_is_told_what_is_being_committed(layout: ScopeLayout) -> None:
+    told: list[list[Transaction]] = []
+    with ScopeWriter(layout, quarantine(layout)) as writer:
+        done = writer.commit(end(layout), [creation(1)], meanwhile=told.append)
+    assert told == [done]
 
 
 def test_the_order_of_a_group(layout: ScopeLayout, calls: list[str]) -> None:
@@ -207,6 +233,7 @@ def test_each_failed_fsync_leaves_nothing_visible(
 WRITER = """
 from pathlib import Path
 from pamctl.store.layout import ScopeLayout
+from pamctl.store.records import Transaction
 from tests.scope_ledgers import commit, creation
 
 layout, group = ScopeLayout(Path(sys.argv[2])), [creation(int(n)) for n in sys.argv[3:]]

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from pamctl.errors import StoreDamaged
+from pamctl.index import making
 from pamctl.index.scope_index import ScopeIndex
 from pamctl.index.structured_query import StructuredQuery
-from pamctl.store.records import START
+from pamctl.index.writing import LAID_BY, LEXICAL, TextTable
+from pamctl.store.records import START, StoredVersion
 from tests.hand_made_ledger import HandMadeLedger, bring_up_to_date, table_rows
 
 
@@ -159,8 +161,52 @@ def test_an_index_does_not_depend_on_how_the_ledger_was_read(ledger: HandMadeLed
     ledger.relate("rel:ab", "mem:a", "mem:b")
     ledger.revise("mem:a", "object_deleted", availability_state="deleted", gone=True)
     ledger.revise("mem:b", "availability_transitioned", availability_state="redacted")
+    erased = ledger.create("mem:c", {"text": "four"}, integrity={"digest": "d"})
+    stored = ledger.transactions[-1].entries[-1].version
+    ledger.entry("erasure", {"version_id": erased["version_id"], "address": stored})
+    ledger.revise("mem:b", availability_state="partially_redacted", canonical_content="five")
+    ledger.entry("pack", {"name": "aa" * 32, "versions": 1})
+    ledger.entry("pack", {"name": "bb" * 32, "versions": 1, "replaces": "aa" * 32})
+    moved = StoredVersion(str(stored), {"version_id": erased["version_id"]}, "bb" * 32, 5, 50)
+    ledger.transactions[-1] = ledger.transactions[-1]._replace(moved=(moved,))
     whole, pieces = ScopeIndex(None), ScopeIndex(None)
     assert whole.apply(START, ledger.transactions)
     for transaction in ledger.transactions:
         assert pieces.apply(pieces.position(), [transaction])
     assert table_rows(whole) == table_rows(pieces)
+    made = ScopeIndex.made_of(iter(ledger.transactions))
+    assert table_rows(made) == table_rows(whole)
+    assert all(table_rows(made).values())
+    for text in ("one", "two", "three", "four", "five", "linked"):
+        assert found(made, text) == found(whole, text)
+    made._database.execute("CREATE VIRTUAL TABLE words USING fts5vocab (text, row)")
+    words = {word for (word,) in made._database.execute("SELECT term FROM words")}
+    assert words == {"note", "linked", "five"}
+
+
+@pytest.mark.parametrize("texts", [LAID_BY, LEXICAL])
+def test_an_index_made_at_once_is_gone_on_with(
+    ledger: HandMadeLedger, monkeypatch: pytest.MonkeyPatch, texts: TextTable
+) -> None:
+    assert making._text_table(ledger.index()._database) is LAID_BY
+    monkeypatch.setattr(making, "_text_table", lambda _: texts)
+    ledger.create("mem:a", "a needle in a haystack")
+    made, usual = ScopeIndex.made_of(ledger.transactions), ledger.index()
+    ledger.revise("mem:a", canonical_content="another needle")
+    for index in (made, usual):
+        bring_up_to_date(index, ledger)
+    assert table_rows(made) == table_rows(usual)
+    assert len(found(made, "needle")) == 1
+    settings = "SELECT k, v FROM text_config WHERE k IN ('hashsize', 'automerge') ORDER BY k"
+    assert made._database.execute(settings).fetchall() == [("automerge", 4), ("hashsize", 1 << 20)]
+    made._database.execute("INSERT INTO text (text) VALUES ('integrity-check')")
+    for name in ("index", "table"):
+        names = f"SELECT name, sql FROM sqlite_schema WHERE type = '{name}' ORDER BY name"
+        assert [*made._database.execute(names)] == [*usual._database.execute(names)]
+
+
+def test_an_index_made_at_once_of_an_id_used_twice_is_damage(ledger: HandMadeLedger) -> None:
+    ledger.create("mem:a")
+    ledger.create("mem:b", version_id="ver:mem:a:1")
+    with pytest.raises(StoreDamaged, match="uses an identifier again"):
+        ScopeIndex.made_of(ledger.transactions)

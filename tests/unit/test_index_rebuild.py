@@ -1,8 +1,10 @@
-"""Indexes that are made anew by several processes."""
+"""Indexes that are made anew, by several processes or because there is none."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
+from shutil import rmtree
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +12,8 @@ import pytest
 
 import pamctl
 from pamctl.cli.commands import index
+from pamctl.service import open_scope
+from tests.hand_made_ledger import table_rows
 
 HUMAN = {"actor_id": "actor:local:tester", "actor_kind": "human"}
 SCOPES = ("workspace:a", "workspace:b")
@@ -39,3 +43,36 @@ def test_it_makes_no_difference_who_makes_them(
         assert [event["event_type"] for event in events] == ["object_created", "index_rebuilt"]
         assert events[1]["actor"] == HUMAN
     store.close()
+
+
+def test_an_index_that_is_gone_is_made_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(pamctl.init_store(tmp_path / ".pam", default_scope=SCOPES[0])) as store:
+        for number in range(3):
+            store.create(
+                scope_id=SCOPES[0],
+                object_type="claim",
+                object_id=f"mem:{number}",
+                canonical_content=f"tea {number}",
+                actor=HUMAN,
+                provenance={"activity": "observed"},
+            )
+        before = table_rows(store.open_scope(SCOPES[0]).index)
+    rmtree(tmp_path / ".pam" / "index")
+    monkeypatch.setattr(open_scope, "_AT_ONCE_BYTES", 0)
+    # Nothing is taken in by and by, and what is written next is.
+    monkeypatch.setattr(open_scope, "_chunks", lambda _: [])
+    with closing(pamctl.open_store(tmp_path / ".pam")) as store:
+        scope = store.open_scope(SCOPES[0], fresh=True)
+        assert table_rows(scope.index) == before
+        assert any((tmp_path / ".pam" / "index").iterdir())
+        row = scope.index.current("mem:1")
+        assert row is not None
+        store.delete(
+            scope_id=SCOPES[0],
+            object_id="mem:1",
+            expected_version_id=row.version_id,
+            actor=HUMAN,
+        )
+        assert scope.index.counts() == {"objects": 3, "versions": 4, "events": 4}

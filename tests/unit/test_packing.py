@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 
 import pamctl
+from pamctl.audit import check
+from pamctl.audit.disorder import Disorder
+from pamctl.audit.orderly_versions import OrderlyVersions
 from pamctl.audit.versions import VersionReader
 from pamctl.cli.commands.fsck import checked
 from pamctl.encoding.digests import sha256_digest
@@ -323,19 +326,25 @@ def test_a_write_stands_when_its_packing_fails(
     assert "versions could not be packed: no space left" in store.notices
 
 
+@pytest.mark.parametrize("reads", [OrderlyVersions, VersionReader])
 def test_a_check_that_a_packing_overtakes_finds_nothing_wrong(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch, reads: type
 ) -> None:
-    real, packed = VersionReader.read_folder, []
+    real, packed = reads.read_folder, []
 
-    def overtaken(reader: VersionReader, folder: Path) -> None:
+    def overtaken(reader: object, folder: Path) -> None:
         names = os.scandir(folder)
         if not packed:
             packed.append(store.pack(scope_id=SCOPE))
         with monkeypatch.context() as stale:
-            stale.setattr("pamctl.audit.versions.os.scandir", lambda _: names)
+            stale.setattr("os.scandir", lambda _: names)
             real(reader, folder)
 
-    monkeypatch.setattr(VersionReader, "read_folder", overtaken)
+    def no_proof(*_: object, **__: object) -> None:
+        raise Disorder("not asked for")
+
+    monkeypatch.setattr(reads, "read_folder", overtaken)
+    if reads is VersionReader:
+        monkeypatch.setattr(check, "prove", no_proof)
     require_clean(store)
     assert packed[0]["files"] == 6
