@@ -1,6 +1,6 @@
 """What exact search by similarity costs, against one matrix product over the same vectors.
 
-    python -m benchmarks.vectors [VECTORS [DIMENSIONS [ROUNDS]]]
+    python -m benchmarks.vectors [VECTORS [DIMENSIONS [ROUNDS]]] [--queries] [--graph]
 
 By default 100,000 vectors of 384 dimensions. numpy's product of the whole matrix, in memory,
 with a vector is the peer: it is what cannot be saved when nothing is left out. Ours is the
@@ -11,6 +11,9 @@ search over the memory-mapped file: products, lengths, the best ten computed exa
 - whole queries: the ten best through `pamctl.Store`, candidates selected by the index, ids
   looked up, envelopes read, over as many memories; only with `--queries`, because filling a
   store with so many takes minutes.
+- by a graph: vectors in groups of about a hundred, the ten best of the forty that the graph
+  names, scores computed exactly; only with `--graph`, because making it takes most of a
+  minute. How many of the ten are found is printed beside it.
 
 What the environment says of OpenBLAS's kernels and caches holds for both.
 """
@@ -20,6 +23,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +31,7 @@ import numpy
 
 import pamctl
 from benchmarks.measure import HEADER, Comparison, in_turn
+from pamctl.index.approximate import Graph, near_rows
 from pamctl.index.vectors import VectorTable
 from pamctl.store.embeddings import HeldVectors
 
@@ -46,7 +51,7 @@ SPACE = {
 ACTOR = {"actor_id": "actor:local:bench", "actor_kind": "human"}
 
 
-def main(count: int, dimensions: int, rounds: int, *, queries: bool) -> None:
+def main(count: int, dimensions: int, rounds: int, *, queries: bool, graph: bool) -> None:
     """Prints the table of README.md."""
     chance = numpy.random.default_rng(SEED)
     matrix = chance.standard_normal((count, dimensions), dtype=numpy.float32)
@@ -61,9 +66,39 @@ def main(count: int, dimensions: int, rounds: int, *, queries: bool) -> None:
         for what, step in (("all", 1), ("a tenth of them", 10)):
             ours = _searching(table, query.tolist(), numpy.arange(0, count, step))
             _show(f"{count:,} x {dimensions}, {what} / numpy product", ours, matrix, query, rounds)
+        if graph:
+            _by_a_graph(count, dimensions, rounds)
         if queries:
             ours = _asking(Path(folder) / ".pam", matrix, query.tolist())
             _show(f"a whole query over {count:,} / numpy product", ours, matrix, query, rounds)
+
+
+def _by_a_graph(count: int, dimensions: int, rounds: int) -> None:
+    """Searches of grouped vectors: by the graph against all, in processor time."""
+    chance = numpy.random.default_rng(SEED)
+    middles = chance.standard_normal((max(count // 100, 1), dimensions), dtype=numpy.float32)
+
+    def grouped(number: int) -> Any:
+        spread = chance.standard_normal((number, dimensions), dtype=numpy.float32)
+        return middles[chance.integers(0, len(middles), number)] + numpy.float32(0.7) * spread
+
+    matrix, queries = grouped(count), grouped(50)
+    begun = time.process_time()
+    graph = Graph.empty(dimensions, "cosine")
+    graph.grow(matrix)
+    made = time.process_time() - begun
+    found = 0
+    for query in queries:
+        best = set(near_rows(matrix, query, "cosine", BEST).tolist())
+        found += len(best & set(graph.near(query, 4 * BEST).tolist()))
+    print(f"  a graph over {count:,}: {made:.0f} s; recall at 10 {found / 10 / len(queries):.3f}")
+    taken = in_turn(
+        lambda: graph.near(queries[0], 4 * BEST),
+        lambda: matrix @ queries[0],
+        rounds,
+        clock=time.process_time,
+    )
+    print(Comparison(f"{count:,} x {dimensions}, by a graph / numpy product", *taken, "").row())
 
 
 def _show(name: str, ours: Any, matrix: Any, query: Any, rounds: int) -> None:
@@ -125,6 +160,6 @@ def _asking(place: Path, matrix: Any, query: list[float]) -> Any:
 
 
 if __name__ == "__main__":
-    words = [word for word in sys.argv[1:] if word != "--queries"]
+    words = [word for word in sys.argv[1:] if not word.startswith("--")]
     sizes = [int(word) for word in words] + [100_000, 384, 40][len(words) :]
-    main(*sizes, queries="--queries" in sys.argv)
+    main(*sizes, queries="--queries" in sys.argv, graph="--graph" in sys.argv)

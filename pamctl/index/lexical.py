@@ -19,7 +19,6 @@ stands alone, is read as plain words: people also write in capitals.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from pamctl.errors import InvalidRequest
@@ -50,8 +49,7 @@ _POSSESSIVE = re.compile(r"['\u2019]s$")
 _CALL = re.compile(r"(?P<terms>.*?)(?:,\s*(?P<distance>\d{1,6})\s*)?\Z", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(NamedTuple):
     """kind: `term`, `near`, `AND`, `OR`, `NOT`, `(` or `)`.
 
     text: of a term, its FTS5 spelling; of `near`, the distance.

@@ -14,6 +14,7 @@ from pamctl.index.structured_query import (
     Key,
     StructuredQuery,
 )
+from pamctl.model import vocabulary
 
 _UNIQUE = ("ledger_sequence", "version_id")
 _ORDER_COLUMNS = {
@@ -31,8 +32,8 @@ _SHOWN_DIGEST = """
     ) THEN version.digest END
 """
 ORDER_FIELDS = (*_ORDER_COLUMNS, "integrity_digest", "relevance")
-"""What a query may be ordered by; each also with `:desc`. States are in the order of the
-drafts."""
+"""What the index can order by; each also with `:desc`. States are in the order of the drafts.
+What envelopes order by is `service.envelope_order`'s."""
 
 _ALWAYS_THERE = ("ledger_sequence", "object_id", "version_id", "relevance")
 
@@ -59,7 +60,8 @@ def order(query: StructuredQuery) -> list[OrderField]:
         name, _, direction = asked.partition(":")
         if name not in ORDER_FIELDS or direction not in ("", "asc", "desc"):
             raise InvalidRequest(
-                f"{asked!r} is no order: use {', '.join(ORDER_FIELDS)}, each also with `:desc`"
+                f"{asked!r} is no order: use {', '.join(vocabulary.ORDER_FIELDS)}, "
+                "each also with `:desc`"
             )
         if name != "relevance":
             column = (
@@ -147,7 +149,7 @@ def _behind(fields: Sequence[OrderField], key: Key) -> Condition:
     return _both(Condition(f"{first.expression} {bound} ?", [value]), condition)
 
 
-def _later(term: OrderField, value: str | int | None, *, always_there: bool) -> Condition:
+def _later(term: OrderField, value: str | int | float | None, *, always_there: bool) -> Condition:
     if value is None:
         return Condition("0", [])  # what is missing sorts last: nothing follows but its equals
     sign = "<" if term.descending else ">"

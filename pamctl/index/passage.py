@@ -11,7 +11,7 @@ from pamctl.store.carrying import Place
 _PAGE_VERSIONS = 8192
 
 _PLACES = """
-    SELECT since, pack, "offset", length, erased
+    SELECT pack, "offset", length, erased, since
     FROM version WHERE since > ? AND since <= ? ORDER BY since LIMIT ?
 """
 _ROWS = """
@@ -32,7 +32,7 @@ _EVENT_AGAIN = """
 """
 _MISNUMBERED = """
     SELECT object_id FROM version GROUP BY object_id
-    HAVING min(sequence) != 1 OR max(sequence) != count(*) LIMIT 1
+    HAVING max(sequence) - min(sequence) != count(*) - 1 LIMIT 1
 """
 
 
@@ -66,9 +66,8 @@ class Passage:
         the order of the ledger. A page at a time: there may be millions."""
         last = 0
         while page := self._rows(_PLACES, (last, until, _PAGE_VERSIONS)):
-            for _, pack, offset, length, erased in page:
-                yield pack, offset, length, erased
-            last = page[-1][0]
+            yield from page
+            last = page[-1][-1]
 
     def versions(self, until: int) -> Iterator[Carried]:
         """As `places`, with whose they are."""
@@ -101,6 +100,6 @@ class Passage:
         for event_id, *_ in self._rows(_EVENT_AGAIN):
             return f"two events have the id {event_id}"
         for object_id, *_ in self._rows(_MISNUMBERED):
-            return f"the versions of {object_id} do not count from 1 without gaps"
+            return f"the versions of {object_id} do not count on without gaps"
         ((there,),) = self._rows("SELECT count(*) FROM idempotency")
         return None if there == keys else "two requests have one idempotency key"

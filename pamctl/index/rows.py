@@ -86,6 +86,8 @@ ROW_SQL = ", ".join(
 )
 """The columns of `version` that `version_row` reads, in its order."""
 
+ROW_COLUMNS = len(VersionRow._fields)
+
 
 def version_row(found: Sequence[Any]) -> VersionRow:
     """The row in the first columns of `found`, which were selected by ROW_SQL."""
@@ -108,7 +110,7 @@ def version_row(found: Sequence[Any]) -> VersionRow:
         pack,
         offset,
         length,
-    ) = found[:18]
+    ) = found[:ROW_COLUMNS]
     return VersionRow(
         object_id,
         version_id,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pamctl.index.names import Names
     from pamctl.index.passage import Passage
     from pamctl.index.relationships import Link, Node
+    from pamctl.index.stored import StoredRow
     from pamctl.index.structured_query import Candidate, Match, Page, StructuredQuery
 
 _SELECT_VERSION = f"SELECT {ROW_SQL} FROM version"
@@ -219,6 +220,16 @@ class ScopeIndex(IndexFile):
 
         try:
             return candidates(self._database, query)
+        except sqlite3.DatabaseError as error:
+            raise self._recovered(error) from error
+
+    def stored(self, query: StructuredQuery) -> list[StoredRow]:
+        """Where all is that the filters of a query accept and that is not erased, in ledger
+        order, whatever its text."""
+        from pamctl.index.stored import stored
+
+        try:
+            return stored(self._database, query)
         except sqlite3.DatabaseError as error:
             raise self._recovered(error) from error
 

@@ -24,7 +24,7 @@ from pamctl.index.schema import (
 )
 from pamctl.limits import PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX
 
-Key = tuple[str | int | None, ...]
+Key = tuple[str | int | float | None, ...]
 
 STATES = {
     "lifecycle_state": LIFECYCLE_STATES,
@@ -49,8 +49,7 @@ RANGE_BASES = (*TIMES, "valid_time", *NUMBERS)
 """What a `Range` may be over."""
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(NamedTuple):
     """From `start` to `end`, both included, None for an open end.
 
     basis: one of RANGE_BASES. `sequence` is the version's number in its object's history,
@@ -212,6 +211,12 @@ def filters(query: StructuredQuery) -> Condition:
         parts.append(query.condition.sql)
         values += query.condition.values
     return Condition(" AND ".join(parts), values)
+
+
+def is_narrow(query: StructuredQuery) -> bool:
+    """Whether a query asks for less than everything of its family at its time."""
+    chosen = (getattr(query, name) for name in (*STATES, *_MEMBERS, "among", "condition"))
+    return any(values is not None for values in chosen) or bool(query.unseen_types or query.ranges)
 
 
 def id_list(ids: Collection[str]) -> str:

@@ -101,6 +101,17 @@ class VectorTable:
         self._rows = max(1, _BLOCK_BYTES // (dimensions * 4))
         self._squares: Any = None
 
+    def __len__(self) -> int:
+        return len(self._matrix)
+
+    def rows(self, start: int) -> Any:
+        """The vectors from a place on, as a matrix."""
+        return self._matrix[start:]
+
+    def as_row(self, numbers: Sequence[float]) -> Any:
+        """Numbers as a row of such a matrix."""
+        return self._numpy.asarray(numbers, dtype="<f4")
+
     def vector(self, place: int) -> list[float]:
         """The numbers at a place."""
         numbers: list[float] = self._matrix[place].tolist()

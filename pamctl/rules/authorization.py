@@ -7,9 +7,8 @@ answer names the rule, so that a denial can be explained without showing anythin
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, NamedTuple
 
 from pamctl.errors import AccessDenied
 
@@ -17,8 +16,7 @@ DEFAULT_RULE = "rule:default"
 DEFAULT_POLICY_BASIS = "policy:default"
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(NamedTuple):
     """What an actor asks for, as far as a policy can see it.
 
     object_type: None for what is no Memory Object; rules that name types say nothing of it.
@@ -32,16 +30,14 @@ class Action:
     actor_kind: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """Whether an action may happen, and the rule that said so."""
 
     allowed: bool
     rule_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Sight:
+class Sight(NamedTuple):
     """On objects of which types an action may happen.
 
     by_type: the decision for each type that a rule names.
@@ -138,9 +134,9 @@ def _sight(policy: Mapping[str, Any], action: Action, *, unless_ruled: bool) -> 
     rules = policy.get("rules", ())
     named = {name for rule in rules for name in rule.get("object_types", ())}
     decisions = {
-        name: decide_access(policy, replace(action, object_type=name)) for name in sorted(named)
+        name: decide_access(policy, action._replace(object_type=name)) for name in sorted(named)
     }
-    others = decide_access(policy, replace(action, object_type=None))
+    others = decide_access(policy, action._replace(object_type=None))
 
     def allows(decision: Decision) -> bool:
         return decision.allowed or (unless_ruled and decision.rule_id == DEFAULT_RULE)

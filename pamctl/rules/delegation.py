@@ -8,7 +8,6 @@ still holds the operation. So nothing is ever wider than what it came from.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pamctl.encoding.timestamps import instant
@@ -34,8 +33,7 @@ class Named(NamedTuple):
     object_type: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(NamedTuple):
     """What somebody wants to do under a delegation.
 
     at: a key of `encoding.timestamps.instant`.

@@ -20,7 +20,9 @@ from pamctl.limits import DEPTH_MAX, INTEGER_MAX
 if TYPE_CHECKING:
     from jsonpath import JSONPath
 
-_NAME = re.compile(r"[A-Za-z_\u0080-\U0010ffff][\w\u0080-\U0010ffff]*")
+# All that is no letter of ASCII and no underscore, and after the first also no digit, ends a
+# name. Said by what it takes, up to U+10FFFF, the expression takes 7 ms to compile.
+_NAME = re.compile(r"[^\x00-@\[-^`{-\x7f][^\x00-/:-@\[-^`{-\x7f]*")
 _INDEX = re.compile(r"(?:0|-?[1-9][0-9]{0,15})\Z")
 _CONTENT = "canonical_content"
 # One of each, so that the work grows at most with the square of a document: both may look at

@@ -93,6 +93,13 @@ def any_of(steps: tuple[str, ...], values: Sequence[str]) -> Test:
     return Test(Path("$." + ".".join(steps), steps), "in", tuple(values), ".".join(steps))
 
 
+def at(steps: tuple[str, ...], relation: str, value: str | float) -> Test:
+    """The condition that what stands at a place has a relation to a value."""
+    name = ".".join(steps)
+    said = f'"{value}"' if isinstance(value, str) else value
+    return Test(Path(f"$.{name}", steps), relation, (value,), f"{name} {relation} {said}")
+
+
 def holds(expression: Expression, envelope: Mapping[str, Any]) -> bool:
     """Whether an envelope meets an expression."""
     if isinstance(expression, Test):

@@ -214,7 +214,15 @@ class QueryArguments(Reading, total=False):
     actor_id: Sequence[str]
     source_ref: Sequence[str]
     activity: Sequence[str]
+    actor_kind: Sequence[str]
+    on_behalf_of_actor_id: Sequence[str]
+    evidence_ref: Sequence[str]
+    transformation_parent: Sequence[str]
+    source_confidence: Mapping[str, float]
     integrity_digest: Sequence[str]
+    integrity_algorithm: Sequence[str]
+    integrity_ref: Sequence[str]
+    relationship_ref: Sequence[str]
     where: Sequence[str]
     related_to: Mapping[str, Any]
     relationship_type: Sequence[str]
@@ -224,7 +232,8 @@ class QueryArguments(Reading, total=False):
     vector: Sequence[float]
     like_object_id: str
     hybrid: bool
-    temporal: Mapping[str, Any]
+    search: str
+    temporal: Mapping[str, Any] | Sequence[Mapping[str, Any]]
     as_of: int | str
     snapshot_id: str
     order_by: Sequence[str]

@@ -10,8 +10,7 @@ history, unless it was erased: then a tombstone is all that is left.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pamctl.errors import SnapshotNotFound
 from pamctl.rules.snapshots import belongs
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
     from pamctl.service.open_scope import OpenScope
 
 
-@dataclass(frozen=True, slots=True)
-class Boundary:
+class Boundary(NamedTuple):
     """A snapshot, as the limit of what is looked at.
 
     body: of the ledger entry that sealed it.
@@ -123,4 +121,4 @@ def boundary_of(scope: OpenScope, request: Mapping[str, Any]) -> Boundary | None
     if snapshot_id is None:
         return None
     history = sight_of(scope.policy(), request, "inspect_history")
-    return replace(sealed_in(scope, snapshot_id), history=history)
+    return sealed_in(scope, snapshot_id)._replace(history=history)

@@ -37,10 +37,10 @@ from pamctl.service.chains import (
     now_at,
     record_exercise,
 )
-from pamctl.service.desk import Change, Desk
 from pamctl.service.envelopes import complete_provenance, next_version
 
 if TYPE_CHECKING:
+    from pamctl.service.desk import Change, Desk
     from pamctl.service.family_arguments import (
         CheckDelegationArguments,
         GrantDelegationArguments,

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pamctl.encoding.timestamps import from_nanoseconds
-from pamctl.errors import PamError
+from pamctl.errors import PamError, ServiceUnavailable
 from pamctl.index.structured_query import Range, StructuredQuery
 from pamctl.limits import PAGE_ITEMS_MAX
 from pamctl.model.documents import check
@@ -36,6 +36,7 @@ def expire(store: OpenStore, request: Mapping[str, Any]) -> dict[str, Any]:
     At most `limit` objects; `more` tells whether others are due. `held` counts those that
     would be due, were it not for a legal hold. What the actor may not transition is left out;
     `refused` has what could not be, because somebody else changed it at the same time.
+    Raises ServiceUnavailable where nothing can be written; nothing has expired then.
     """
     check("requests/expire", request)
     scope = store.scope_to_read(request["scope_id"])
@@ -72,6 +73,8 @@ def expire(store: OpenStore, request: Mapping[str, Any]) -> dict[str, Any]:
             }
             try:
                 made = group.perform("transition", transition)
+            except ServiceUnavailable:
+                raise  # as it is for this object it is for all
             except PamError as error:
                 answer["refused"].append({"object_id": row.object_id, "code": error.code})
                 continue

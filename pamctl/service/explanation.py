@@ -53,9 +53,12 @@ def plan(found: Found) -> Json:
         "envelopes_decide": [] if selection.pushed is None else selection.pushed.judged,
     }
     if found.similarity is None:
-        told["order"] = [
+        first = [] if selection.first is None else [selection.first.spelled()]
+        told["order"] = first + [
             f"{term.name}:desc" if term.descending else term.name for term in order(query)
         ]
+    else:
+        told["search"] = found.similarity["search"]
     look = query.look
     if look is None:
         return told

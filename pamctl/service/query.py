@@ -16,6 +16,7 @@ from pamctl.limits import PAGE_ITEMS_DEFAULT
 from pamctl.model.envelopes import DEFAULT_RETRIEVAL
 from pamctl.service.authority import disclosed, disclosed_ids
 from pamctl.service.boundary import boundary_of
+from pamctl.service.conditions import listed, pushed_down
 from pamctl.service.disclosure import narrowed
 from pamctl.service.open_scope import OpenScope
 from pamctl.service.related import is_about_relationships, select_related
@@ -26,6 +27,7 @@ from pamctl.service.visibility import absent
 if TYPE_CHECKING:
     from pamctl.index.pushdown import Pushed
     from pamctl.rules.authorization import Sight
+    from pamctl.service.envelope_order import EnvelopeOrder
     from pamctl.service.open_store import OpenStore
 
 _FILTERS = (
@@ -48,7 +50,7 @@ def query(store: OpenStore, request: Mapping[str, Any]) -> dict[str, Any]:
     if scope is None or selection is None:
         return {"items": [], "ledger_sequence": 0, "next_cursor": None, **_scope_of(request)}
     answer = {
-        "items": [selection.envelope(row) for row in page.rows],
+        "items": list(selection.envelopes(page.rows)),
         "next_cursor": found.next_cursor,
         "ledger_sequence": selection.as_of,
         "index": index_state(scope, selection.fresh_to),
@@ -76,7 +78,7 @@ def query(store: OpenStore, request: Mapping[str, Any]) -> dict[str, Any]:
 
 def find(store: OpenStore, request: Mapping[str, Any]) -> Found:
     """The rows of one page, as `query` answers them, without reading what is not judged."""
-    pushed = _pushed(request)
+    pushed = pushed_down(request)
     scope = store.scope_to_read(request["scope_id"])
     if scope is None:
         if "related_to" in request:
@@ -134,7 +136,8 @@ def _selected(
         as_of = now = boundary.at(as_of)
     # Somebody may commit between two looks at the index; all of them are as of one moment.
     as_of = now if as_of is None else as_of
-    structured = _structured(request, as_of, after_key)
+    first, order_by = _order(request)
+    structured = _structured(request, as_of, after_key, order_by)
     distances: Mapping[str, int] = {}
     included = None if boundary is None else boundary.included
     if is_about_relationships(request):
@@ -145,31 +148,27 @@ def _selected(
         structured = narrowed(structured, sight, disclosed_ids(request))
     if pushed is not None:
         structured = replace(structured, condition=pushed.condition, equal=pushed.equal)
-    return Selection(scope, structured, as_of, now, boundary, pushed), distances
+    return Selection(scope, structured, as_of, now, boundary, pushed, first), distances
 
 
-def _pushed(request: Mapping[str, Any]) -> Pushed | None:
-    """What becomes of the conditions of a request; None for one without."""
-    family = "relationship" if request.get("relationships") else "object"
-    texts = _listed(request.get("where", ()))
-    digests = _listed(request.get("integrity_digest", ()))
-    if not texts and not digests:
-        return None
-    from pamctl.index.pushdown import push_down
-    from pamctl.rules.where import Every, Expression, any_of
-    from pamctl.rules.where_grammar import parsed
+def _order(request: Mapping[str, Any]) -> tuple[EnvelopeOrder | None, Sequence[str]]:
+    """What of an order envelopes decide, and what of it the index does."""
+    order_by: Sequence[str] = request.get("order_by", ())
+    # By similarity there is one order, which `similarity` sees to.
+    if not order_by or "embedding_space_id" in request:
+        return None, ()
+    from pamctl.service.envelope_order import split
 
-    parts: list[Expression] = [parsed(texts, family)] if texts else []
-    if digests:
-        # The digest of what is withheld is withheld too, which the index does not know.
-        parts.append(any_of(("integrity", "digest"), digests))
-    return push_down(parts[0] if len(parts) == 1 else Every(tuple(parts)), family)
+    return split(order_by)
 
 
 def _structured(
-    request: Mapping[str, Any], as_of: int | None, after_key: tuple[Any, ...] | None
+    request: Mapping[str, Any],
+    as_of: int | None,
+    after_key: tuple[Any, ...] | None,
+    order_by: Sequence[str],
 ) -> StructuredQuery:
-    members: dict[str, Any] = {name: _listed(request[name]) for name in _FILTERS if name in request}
+    members: dict[str, Any] = {name: listed(request[name]) for name in _FILTERS if name in request}
     states: dict[str, Any] = {name: _states(request, name) for name in DEFAULT_RETRIEVAL}
     similar = "embedding_space_id" in request
     return StructuredQuery(
@@ -178,7 +177,7 @@ def _structured(
         ranges=_ranges(request.get("temporal")),
         text=None if similar else request.get("text"),
         as_of=as_of,
-        order_by=() if similar else request.get("order_by", ()),
+        order_by=order_by,
         limit=request.get("limit", PAGE_ITEMS_DEFAULT),
         after_key=after_key,
         count=request.get("count", False),
@@ -188,22 +187,22 @@ def _structured(
 
 def _states(request: Mapping[str, Any], dimension: str) -> list[str] | None:
     if dimension in request:
-        return _listed(request[dimension])
+        return listed(request[dimension])
     return None if request.get("any_state") else [DEFAULT_RETRIEVAL[dimension]]
 
 
-def _listed(value: str | Sequence[str]) -> list[str]:
-    return [value] if isinstance(value, str) else list(value)
-
-
-def _ranges(temporal: Mapping[str, Any] | None) -> list[Range]:
+def _ranges(temporal: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None) -> list[Range]:
+    """All of them have to hold."""
     if temporal is None:
         return []
-    basis = temporal["basis"]
-    # As a basis of time, sequence is the order of the ledger (PAMSPEC §11), which is not the
-    # number of a version in its object's history.
-    basis = "ledger_sequence" if basis == "sequence" else basis
-    return [Range(basis, temporal.get("from"), temporal.get("until"))]
+    ranges = []
+    for wanted in [temporal] if isinstance(temporal, Mapping) else temporal:
+        basis = wanted["basis"]
+        # As a basis of time, sequence is the order of the ledger (PAMSPEC §11), which is not
+        # the number of a version in its object's history.
+        basis = "ledger_sequence" if basis == "sequence" else basis
+        ranges.append(Range(basis, wanted.get("from"), wanted.get("until")))
+    return ranges
 
 
 def _as_of(scope: OpenScope, given: int | str | None) -> int | None:

@@ -14,10 +14,9 @@ from pamctl.errors import InvalidRequest, ObjectNotFound
 from pamctl.limits import CONTENT_SCHEMA_BYTES_MAX
 from pamctl.rules.content_schemas import require_judgeable
 from pamctl.service.authority import require
-from pamctl.service.desk import Change, Desk
-from pamctl.store.commit import NewEntry
 
 if TYPE_CHECKING:
+    from pamctl.service.desk import Change, Desk
     from pamctl.service.family_arguments import (
         SchemaAddArguments,
         SchemaArguments,
@@ -58,6 +57,10 @@ def schema_add(desk: Desk, request: Mapping[str, Any]) -> Change:
     schema under an id that is taken. The same schema again adds nothing. What was written
     before is not judged again.
     """
+    # Whoever reads needs none of what writes.
+    from pamctl.service.desk import Change
+    from pamctl.store.commit import NewEntry
+
     require(desk.policy, request, "add_schema", object_type=None)
     schema_id, schema = request["schema_id"], request["schema"]
     _require_usable(schema)

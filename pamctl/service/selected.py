@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pamctl.index.structured_query import Candidate, Key, Match, Page, StructuredQuery
+from pamctl.limits import PAGE_ITEMS_MAX
 from pamctl.service.envelopes import is_withheld, withhold
 
 if TYPE_CHECKING:
@@ -22,9 +24,14 @@ if TYPE_CHECKING:
     from pamctl.index.scope_index import ScopeIndex
     from pamctl.rules.authorization import Sight
     from pamctl.service.boundary import Boundary
+    from pamctl.service.envelope_order import EnvelopeOrder
     from pamctl.service.open_scope import OpenScope
 
 Json = dict[str, Any]
+
+# So many are read together before they are judged. Most pages are full after fewer than
+# twice as many.
+_READ_AHEAD = 32
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -36,6 +43,7 @@ class Selection:
     fresh_to: how far the index had read the ledger; through a snapshot, where that stands.
     boundary: the snapshot that it is asked through; None for none.
     pushed: what became of its expressions; None for none.
+    first: what an answer is ordered by before all that `structured` says; None for nothing.
     judged: how many envelopes were judged so far.
     """
 
@@ -45,11 +53,14 @@ class Selection:
     fresh_to: int
     boundary: Boundary | None = None
     pushed: Pushed | None = None
+    first: EnvelopeOrder | None = None
     judged: int = 0
 
     def page(self) -> Page:
         """The page that the request asks for, in its order. Raises InvalidRequest."""
         query = self.structured
+        if self.first is not None:
+            return self._page_by(self.first)
         if self._is_decided():
             page = self._index(query).search(query)
             return page._replace(rows=[self._now(row) for row in page.rows])
@@ -87,6 +98,18 @@ class Selection:
             for match in self._accepted(self.scope.index, unordered)
         ]
 
+    def among(self, version_ids: Sequence[str]) -> list[Candidate]:
+        """Those of some versions that every filter accepts."""
+        asked = self.structured.version_id
+        wanted = version_ids if asked is None else [one for one in version_ids if one in asked]
+        found: list[Candidate] = []
+        for start in range(0, len(wanted), PAGE_ITEMS_MAX):
+            chunk = wanted[start : start + PAGE_ITEMS_MAX]
+            part = replace(self, structured=replace(self.structured, version_id=chunk))
+            found += part.candidates()
+            self.judged = part.judged
+        return found
+
     def rows(self, version_ids: Sequence[str]) -> list[VersionRow]:
         """What the index knows of some candidates, in the order of `version_ids`."""
         found = (self.scope.index.version(version_id) for version_id in version_ids)
@@ -105,9 +128,11 @@ class Selection:
                 break
         return found
 
-    def envelope(self, row: VersionRow) -> Json:
-        """A version as it may be shown."""
-        envelope = self.scope.envelope(row)
+    def envelopes(self, rows: Sequence[VersionRow]) -> Iterator[Json]:
+        """Versions as they may be shown, in the order of `rows`."""
+        return map(self._shown, rows, self.scope.envelopes(rows))
+
+    def _shown(self, row: VersionRow, envelope: Json) -> Json:
         if self.boundary is not None:
             judge = self.boundary.judge(row).availability_state
             return withhold(envelope) if is_withheld(row.availability_state, judge) else envelope
@@ -134,15 +159,54 @@ class Selection:
         return self.scope.index.version(row.version_id) or row
 
     def _accepted(self, index: ScopeIndex, query: StructuredQuery) -> Iterator[Match]:
+        if self._is_decided():
+            return index.matches(query)
+        return (match for match, _ in self._read(index, query))
+
+    def _read(self, index: ScopeIndex, query: StructuredQuery) -> Iterator[tuple[Match, Json]]:
+        """What every filter accepts, with its envelope."""
         from pamctl.rules.where import holds
 
         residue = None if self.pushed is None else self.pushed.residue
-        for match in index.matches(query):
-            if residue is not None:
+        found = index.matches(query)
+        while ahead := list(islice(found, _READ_AHEAD)):
+            envelopes = self.envelopes([self._now(match.row) for match in ahead])
+            for match, envelope in zip(ahead, envelopes, strict=True):
                 self.judged += 1
-                if not holds(residue, self.envelope(self._now(match.row))):
-                    continue
-            yield match
+                if residue is None or holds(residue, envelope):
+                    yield match, envelope
+
+    def _page_by(self, first: EnvelopeOrder) -> Page:
+        """The page in an order that envelopes decide."""
+        from pamctl.service.envelope_order import Valued, foremost
+
+        query = self.structured
+        whole = replace(query, after_key=None)
+        index, total = self._index(query), 0
+
+        def behind() -> Iterator[Valued]:
+            nonlocal total
+            for match, envelope in self._read(index, whole):
+                total += 1
+                value = first.value(envelope)
+                if query.after_key is None or first.is_later(value, query.after_key[0]):
+                    yield Valued(match, value)
+            if query.after_key is not None:
+                last, *rest = query.after_key
+                tied = replace(query, after_key=tuple(rest))
+                for match, envelope in self._read(index, tied):
+                    if first.value(envelope) == last:
+                        yield Valued(match, last)
+
+        found = foremost(first, behind(), query.limit + 1)
+        kept = found[: query.limit]
+        more = len(found) > query.limit
+        return Page(
+            [self._now(match.row) for match, _ in kept],
+            [match.relevance for match, _ in kept if match.relevance is not None],
+            (kept[-1].value, *kept[-1].match.key) if more else None,
+            total if query.count else None,
+        )
 
 
 class Found(NamedTuple):

@@ -13,11 +13,11 @@ from pamctl.limits import PAGE_ITEMS_MAX
 from pamctl.service.envelopes import is_withheld
 from pamctl.service.looking import look
 from pamctl.service.query import find
-from pamctl.service.selected import Found
-from pamctl.store.versions import VersionErased
+from pamctl.service.selected import Found, Selection
 
 if TYPE_CHECKING:
     from pamctl.index.rows import VersionRow
+    from pamctl.index.stored import StoredRow
     from pamctl.service.open_scope import OpenScope
     from pamctl.service.open_store import OpenStore
 
@@ -28,10 +28,12 @@ READABLE = ("available", "partially_redacted")
 
 
 class ReadableVersion(NamedTuple):
-    """A version of a Memory Object, with its exact stored bytes."""
+    """A version of a Memory Object, with its exact stored bytes. address: `sha256:` and the
+    digest of these bytes, which was compared with them."""
 
     object_id: str
     version_id: str
+    address: str
     data: bytes
 
 
@@ -61,35 +63,48 @@ def selected_versions(store: OpenStore, request: Request) -> list[str]:
 
 
 def _read_all(store: OpenStore, request: Request) -> list[ReadableVersion]:
-    read = []
-    for scope, row in _rows(store, request):
-        if row.until is not None and _is_withheld_now(scope, row):
-            continue
-        try:
-            data = scope.version_bytes(row)
-        except VersionErased:  # since its row was looked up
-            continue
-        read.append(ReadableVersion(row.object_id, row.version_id, data))
-    return read
+    selection = _selection(store, request)
+    if selection is None:
+        return []
+    scope = selection.scope
+    rows = scope.index.stored(selection.structured)
+    if any(row.until is not None for row in rows):
+        rows = [row for row in rows if row.until is None or not _is_withheld_now(scope, row)]
+    return [
+        ReadableVersion(row.object_id, row.version_id, f"sha256:{row.place[0].hex()}", data)
+        for row, data in zip(rows, scope.all_version_bytes(rows), strict=True)
+        if data is not None
+    ]
 
 
 def _name_all(store: OpenStore, request: Request) -> list[str]:
-    return [row.version_id for _, row in _rows(store, request)]
+    if "text" in request or "order_by" in request:
+        return [row.version_id for row in _rows(store, request)]
+    # In ledger order, which a query has by itself, no page needs to be made.
+    selection = _selection(store, request)
+    return [] if selection is None else [one.version_id for one in selection.candidates()]
 
 
-def _rows(store: OpenStore, request: Request) -> Iterator[tuple[OpenScope, VersionRow]]:
+def _selection(store: OpenStore, request: Request) -> Selection | None:
+    """What a request selects, not yet looked up; None in a scope that is not there yet."""
+    return find(store, {**request, "limit": 1}).selection
+
+
+def _rows(store: OpenStore, request: Request) -> Iterator[VersionRow]:
     cursor: dict[str, Any] = {}
     while True:
         found: Found = find(store, {**request, **cursor, "limit": PAGE_ITEMS_MAX})
-        if found.scope is None:
-            return
-        for row in found.page.rows:
-            yield found.scope, row
+        yield from found.page.rows
         if found.next_cursor is None:
             return
         cursor = {"cursor": found.next_cursor}
 
 
-def _is_withheld_now(scope: OpenScope, row: VersionRow) -> bool:
-    current = scope.index.current(row.object_id)
-    return current is not None and is_withheld(row.availability_state, current.availability_state)
+def _is_withheld_now(scope: OpenScope, row: StoredRow) -> bool:
+    """Whether a version that is no longer current may not be shown now."""
+    current, then = scope.index.current(row.object_id), scope.index.version(row.version_id)
+    return (
+        current is not None
+        and then is not None
+        and is_withheld(then.availability_state, current.availability_state)
+    )

@@ -3,7 +3,7 @@
 What is ranked was selected before: scope, states, filters, snapshot and authority are settled
 (`selection`), so neither a score nor a count depends on what the actor may not see. Of that, a
 version has a place in the ranking when the space holds a vector of that very version. The
-search is exact.
+search is exact, but for large spaces with a graph: see `approximation`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from pamctl import limits
 from pamctl.errors import EmbeddingSpaceMismatch, InvalidRequest
 from pamctl.index.vectors import Behind, Name, VectorTable, metric_of
 from pamctl.limits import PAGE_ITEMS_MAX, TEXT_CHARS_MAX
@@ -26,6 +27,7 @@ from pamctl.store.embeddings import EmbeddingFiles
 if TYPE_CHECKING:
     from pamctl.index.rows import VersionRow
     from pamctl.index.structured_query import Candidate, Key
+    from pamctl.service.approximation import Approximation
     from pamctl.service.open_scope import OpenScope
     from pamctl.service.selected import Selection
 
@@ -33,11 +35,16 @@ Json = dict[str, Any]
 
 TIE_BREAK = ("object_id", "version_id")
 _NO_SNAPSHOT = "no stable index snapshot was used: vectors may be put and taken away at any time"
+_SOME_MAY_BE_MISSED = (
+    "a graph over the vectors was searched, which may miss some, and which may be made anew"
+)
+_FEW_ARE_NEAR = "too few of those that the graph has near are accepted by the filters"
 # What of a request is not a filter that was applied before ranking.
 _NO_FILTERS = frozenset(
     (
         *("scope_id", "actor", "operation_id", "limit", "cursor", "count", "explain", "snippets"),
         *("embedding_space_id", "vector", "like_object_id", "hybrid", "text", "any_state"),
+        "search",
     )
 )
 _STATES = ("lifecycle_state", "availability_state", "retention_state", "validation_state")
@@ -92,6 +99,67 @@ class _Search:
         return [(self.found[number], score) for score, number in near]
 
 
+class _Nearest:
+    """What of a selection is nearest to a vector: by a graph, or by comparing all of it where
+    there is none or it does not do."""
+
+    def __init__(
+        self,
+        selection: Selection,
+        loaded: _Loaded,
+        metric: str,
+        vector: Sequence[float],
+        itself: str | None,
+        approximation: Approximation | None,
+    ) -> None:
+        self._selection = selection
+        self._loaded = loaded
+        self._metric = metric
+        self._vector = vector
+        self.itself = itself
+        self._approximation = approximation
+        self._search: _Search | None = None
+        self.exact = approximation is None
+        self.candidates = 0
+
+    def best(self, limit: int, behind: Behind | None = None) -> list[tuple[Candidate, float]]:
+        """The best with their scores, best first."""
+        if self._approximation is not None and not self.exact:
+            found = self._approximation.nearest(
+                self._selection, self._vector, limit, itself=self.itself, behind=behind
+            )
+            if found is not None:
+                return found
+            self.exact = True
+        return self.all().nearest(limit, behind)
+
+    def all(self) -> _Search:
+        """The search over all that the filters accept and that has a vector."""
+        if self._search is None:
+            candidates = self._selection.candidates()
+            if self.itself is not None:
+                candidates = [one for one in candidates if one.object_id != self.itself]
+            self.candidates = len(candidates)
+            found, places = [], []
+            for one in candidates:
+                place = self._loaded.places.get(one.version_id)
+                if place is not None:
+                    found.append(one)
+                    places.append(place)
+            self._search = _Search(self._loaded, self._metric, self._vector, found, places)
+        return self._search
+
+    def disclosed(self) -> Json:
+        """How it was searched, and what was left out."""
+        if not self.exact and self._approximation is not None:
+            return {"search": "approximate", "graph": dict(self._approximation.facts)}
+        without = self.candidates - len(self.all().found)
+        told: Json = {"search": "exact", "candidates": self.candidates, "without_vector": without}
+        if self._approximation is not None:
+            told["exact_because"] = _FEW_ARE_NEAR
+        return told
+
+
 _loaded: WeakKeyDictionary[OpenScope, dict[tuple[str, str], _Loaded]] = WeakKeyDictionary()
 
 
@@ -108,42 +176,39 @@ def rank(selection: Selection, request: Mapping[str, Any]) -> Ranking:
     metric = metric_of(space)
     loaded = _load(selection, space)
     vector, itself = _question(selection, request, space, loaded)
-    candidates = selection.candidates()
-    if itself is not None:
-        candidates = [one for one in candidates if one.object_id != itself]
-    found, places = [], []
-    for one in candidates:
-        place = loaded.places.get(one.version_id)
-        if place is not None:
-            found.append(one)
-            places.append(place)
-    search = _Search(loaded, metric, vector, found, places)
+    graph = None
+    if "search" in request or len(loaded.table) > limits.APPROXIMATE_FROM_VECTORS:
+        from pamctl.service.approximation import approximation
+
+        graph = approximation(selection, request, space, metric, loaded.table, loaded.places)
+    nearest = _Nearest(selection, loaded, metric, vector, itself, graph)
     if request.get("hybrid"):
-        places_of, next_key, total = _hybrid(selection, request["text"], search, itself)
+        places_of, next_key, total = _hybrid(selection, request["text"], nearest)
     else:
-        places_of, next_key, total = _semantic(selection, search)
+        places_of, next_key, total = _semantic(selection, nearest)
     disclosure = {
         **_disclosed(selection, request, space, loaded),
-        "candidates": len(candidates),
-        "without_vector": len(candidates) - len(found),
+        **nearest.disclosed(),
         "scores": places_of,
     }
+    if not nearest.exact:
+        disclosure |= {"best_effort": True, "best_effort_because": _SOME_MAY_BE_MISSED}
     return Ranking(
         selection.rows([place["version_id"] for place in places_of]),
         places_of,
         next_key,
-        total if selection.structured.count else None,
+        total,
         disclosure,
     )
 
 
-def _semantic(selection: Selection, search: _Search) -> tuple[list[Json], Key | None, int]:
+def _semantic(selection: Selection, nearest: _Nearest) -> tuple[list[Json], Key | None, int | None]:
     structured = selection.structured
     behind = None
     if structured.after_key is not None:
         score, object_id, version_id = structured.after_key
         behind = Behind(float(str(score)), (str(object_id), str(version_id)))
-    near = search.nearest(structured.limit + 1, behind)
+    near = nearest.best(structured.limit + 1, behind)
     page = near[: structured.limit]
     next_key: Key | None = None
     if len(near) > structured.limit:
@@ -153,20 +218,20 @@ def _semantic(selection: Selection, search: _Search) -> tuple[list[Json], Key | 
         {"object_id": one.object_id, "version_id": one.version_id, "semantic_score": score}
         for one, score in page
     ]
-    return scored, next_key, len(search.found)
+    return scored, next_key, len(nearest.all().found) if structured.count else None
 
 
 def _hybrid(
-    selection: Selection, text: str, search: _Search, itself: str | None
-) -> tuple[list[Json], Key | None, int]:
+    selection: Selection, text: str, nearest: _Nearest
+) -> tuple[list[Json], Key | None, int | None]:
     structured = selection.structured
-    near = search.nearest(FUSED_DEPTH)
+    near = nearest.best(FUSED_DEPTH)
     similar = {one.version_id: score for one, score in near}
     objects = {one.version_id: one.object_id for one, _ in near}
     worded = [version_id for version_id, _ in selection.lexical(text, FUSED_DEPTH)]
     unknown = [version_id for version_id in worded if version_id not in objects]
     objects.update((row.version_id, row.object_id) for row in selection.rows(unknown))
-    worded = [version_id for version_id in worded if objects[version_id] != itself]
+    worded = [version_id for version_id in worded if objects[version_id] != nearest.itself]
     places = fused(worded, list(similar), object_of=objects.__getitem__)
     after = structured.after_key
     rest = places if after is None else [place for place in places if place.key > after]
@@ -182,7 +247,8 @@ def _hybrid(
             "semantic_score": similar.get(place.version_id),
         }
         scored.append({name: value for name, value in score.items() if value is not None})
-    return scored, page[-1].key if len(rest) > len(page) else None, len(places)
+    next_key = page[-1].key if len(rest) > len(page) else None
+    return scored, next_key, len(places) if structured.count else None
 
 
 def _require_one_question(request: Mapping[str, Any]) -> None:
@@ -310,7 +376,6 @@ def _disclosed(
         "kind": "hybrid" if request.get("hybrid") else "semantic",
         "embedding_space_id": space["embedding_space_id"],
         "distance_metric": space["distance_metric"],
-        "search": "exact",
         "index": {"identity": loaded.identity, "stable_snapshot": loaded.stable},
         "filters": sorted({*applied, *states, "scope_id"}),
         "tie_break": list(TIE_BREAK),

@@ -29,13 +29,12 @@ from pamctl.rules.snapshots import (
 )
 from pamctl.service.authority import disclosed, disclosed_ids, require
 from pamctl.service.boundary import Boundary, sealed_in
-from pamctl.service.desk import Change, Desk, identifying
 from pamctl.service.envelopes import is_withheld
 from pamctl.service.spaces import spaces_of, spaces_staged
 from pamctl.service.visibility import Visibility, absent
-from pamctl.store.commit import NewEntry
 
 if TYPE_CHECKING:
+    from pamctl.service.desk import Change, Desk
     from pamctl.service.family_arguments import (
         SnapshotArguments,
         SnapshotCreateArguments,
@@ -86,6 +85,10 @@ def snapshot_create(desk: Desk, request: Mapping[str, Any]) -> Change:
     (PAMSPEC §18.11). Raises ObjectNotFound and EmbeddingSpaceMismatch for members that were
     not there, and InvalidRequest for a sequence that is yet to come.
     """
+    # Whoever reads needs none of what writes.
+    from pamctl.service.desk import Change
+    from pamctl.store.commit import NewEntry
+
     require(desk.policy, request, "create_snapshot", object_type=None)
     snapshot_id = request.get("snapshot_id")
     if snapshot_id is None:
@@ -314,6 +317,8 @@ def _members_staged(
 
 
 def _staged(desk: Desk, as_of: int) -> builtins.list[Member]:
+    from pamctl.service.desk import identifying
+
     latest: dict[str, Member] = {}
     for version_id, envelope in desk.staged_versions.items():
         event = desk.staged_events[version_id]

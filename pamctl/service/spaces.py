@@ -9,10 +9,9 @@ from pamctl.errors import EmbeddingSpaceMismatch, InvalidRequest
 from pamctl.limits import EMBEDDING_DIMENSIONS_MAX
 from pamctl.rules.spaces import redescribed, same_space
 from pamctl.service.authority import require
-from pamctl.service.desk import Change, Desk
-from pamctl.store.commit import NewEntry
 
 if TYPE_CHECKING:
+    from pamctl.service.desk import Change, Desk
     from pamctl.service.family_arguments import (
         SpaceAddArguments,
         SpaceArguments,
@@ -52,6 +51,10 @@ def space_add(desk: Desk, request: Mapping[str, Any]) -> Change:
     A space never changes: EmbeddingSpaceMismatch for another descriptor under its id. The
     same descriptor again adds nothing.
     """
+    # Whoever reads needs none of what writes.
+    from pamctl.service.desk import Change
+    from pamctl.store.commit import NewEntry
+
     require(desk.policy, request, "add_space", object_type=None)
     given = request["space"]
     space_id = given["embedding_space_id"]

@@ -28,11 +28,11 @@ from pamctl.rules.subscriptions import (
     require_filter,
 )
 from pamctl.service.authority import disclosed
-from pamctl.service.desk import Change, Desk
 from pamctl.service.open_scope import OpenScope
 from pamctl.store.subscriptions import KeptCursor, SubscriptionFiles
 
 if TYPE_CHECKING:
+    from pamctl.service.desk import Change, Desk
     from pamctl.service.family_arguments import (
         AcknowledgeSubscriptionArguments,
         CloseSubscriptionArguments,

@@ -10,6 +10,8 @@ only as an object that can sign.
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +19,7 @@ from typing import NamedTuple
 from pamctl.crypto.keys import PrivateKey, PublicKey
 from pamctl.crypto.private_pem import is_encrypted
 from pamctl.encoding.timestamps import instant
-from pamctl.errors import InvalidRequest, ObjectNotFound, StoreDamaged
+from pamctl.errors import InvalidRequest, ObjectNotFound, PamError, StoreDamaged
 from pamctl.store import files, key_records
 from pamctl.store.key_files import read_private
 from pamctl.store.key_records import (
@@ -114,13 +116,28 @@ class Keyring:
             if seal is None
             else key.encrypted_pem(seal.passphrase, salt=seal.salt, iv=seal.iv)
         )
+        made = {path: pem, self._record_path(name): key_records.text(record)}
         try:
             # The private key takes the name: of two processes, one gets it.
             files.create_new(path, pem, mode=0o600)
-            files.create_new(self._record_path(name), key_records.text(record))
+            files.create_new(self._record_path(name), made[self._record_path(name)])
         except FileExistsError:
             raise self._taken_by_file(name) from None
+        except PamError:
+            # A name may be there that the device would not promise to keep.
+            with contextlib.suppress(PamError, OSError):
+                files.remove_durably(
+                    [one for one, data in made.items() if one.exists() and one.read_bytes() == data]
+                )
+            raise
         return record
+
+    def forget_unfinished(self, name: str) -> None:
+        """Remove a private key that has no record: nobody was told of it, and nothing can be
+        signed with it. For whoever knows that its making was his own, and that it died."""
+        path = self._private_path(name)
+        if os.path.lexists(path) and not os.path.lexists(self._record_path(name)):
+            files.remove_durably([path])
 
     def private(self, name: str, unlock: Unlock | None = None) -> PrivateKey:
         """The private key of that name, to sign with.

@@ -5,8 +5,8 @@ Paths are put together once: a commit asks for a dozen of them.
 
 from __future__ import annotations
 
+import os
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -22,11 +22,22 @@ _ADDRESS = re.compile(r"sha256:([0-9a-f]{64})\Z")
 _PACK_NAME = re.compile(r"[0-9a-f]{64}\Z")
 
 
-@dataclass(frozen=True)
-class StoreLayout:
-    """Paths of a store. `root` is the `.pam` directory itself."""
+class _Rooted:
+    """Paths below one: two of one kind are equal where that is. By hand, because a frozen
+    dataclass takes half a millisecond to make, and every command needs these."""
 
-    root: Path
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.root == self.root
+
+    def __hash__(self) -> int:
+        return hash(self.root)
+
+
+class StoreLayout(_Rooted):
+    """Paths of a store. `root` is the `.pam` directory itself."""
 
     @cached_property
     def store_file(self) -> Path:
@@ -70,11 +81,8 @@ class StoreLayout:
         return self.index / f"{scope.root.name}.sqlite"
 
 
-@dataclass(frozen=True)
-class ScopeLayout:
+class ScopeLayout(_Rooted):
     """Paths of one scope. `root` is its folder under `scopes/`."""
-
-    root: Path
 
     @cached_property
     def scope_file(self) -> Path:
@@ -126,7 +134,15 @@ class ScopeLayout:
         return self.version_file(address).with_suffix(".erased.json")
 
     def pack_file(self, name: str) -> Path:
-        return self.packs / f"{name}.jsonl"
+        return Path(self.pack_path(name))
+
+    def pack_path(self, name: str) -> str:
+        """As `pack_file`, in a tenth of the time, for whoever opens one for each thing."""
+        return f"{self._packs_path}/{name}.jsonl"
+
+    @cached_property
+    def _packs_path(self) -> str:
+        return os.fspath(self.packs)
 
 
 def scope_folder(scope_id: str) -> str:

@@ -152,12 +152,12 @@ def test_an_object_that_was_hidden_meanwhile_gets_no_vector(
 def test_a_dead_writer_leaves_no_pinned_vector_for_good(
     mixed: Memories, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever died between a deletion and what follows from it: the next rebuild sees to it."""
+    """Whoever deletes and leaves vectors behind: the next rebuild sees to it."""
     put(mixed, "mem:1", [0.125, 0.25])
     mixed.perform("snapshot_create", snapshot_id="snap:1")
     put(mixed, "mem:2", [1, 1])
     with monkeypatch.context() as patched:
-        patched.setattr("pamctl.store.embedding_upkeep.follow", lambda layout, committed: None)
+        patched.setattr("pamctl.store.embedding_upkeep.withdraw", lambda layout, entries: None)
         mixed.delete(mixed.read("mem:1"))
     folder = mixed.store.directory.scope(SCOPE).embeddings
 

@@ -1,12 +1,11 @@
 """`pamctl query`: the memories that filters, words and times select. PAMSPEC §11."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from pamctl.cli import input as given
 from pamctl.cli import options, similarity
+from pamctl.cli import query_options as asked
 from pamctl.cli.invocation import Invocation
 from pamctl.cli.terminal import explaining, presentation
 from pamctl.cli.terminal.presentation import Column, moment
@@ -19,133 +18,8 @@ from pamctl.errors import (
     ScopeNotFound,
     SnapshotNotFound,
 )
-from pamctl.limits import TRAVERSAL_DEPTH_MAX
-from pamctl.model.vocabulary import DIRECTIONS, ORDER_FIELDS, TEMPORAL_BASES
 
 app = application()
-
-_OPEN_END = "-"
-_ORDERS = (*ORDER_FIELDS, *(f"{field}:desc" for field in ORDER_FIELDS))
-
-
-Types = Annotated[
-    list[str] | None,
-    typer.Option("--type", metavar="TYPE", help="Of that type.", parser=options.object_type),
-]
-Text = Annotated[
-    str | None,
-    typer.Option("--text", metavar="WORDS", help="With any of these words, best first."),
-]
-Actors = Annotated[
-    list[str] | None, typer.Option("--actor-is", metavar="ID", help="Written by that actor.")
-]
-Sources = Annotated[
-    list[str] | None, typer.Option("--source", metavar="REF", help="From that source.")
-]
-Provenances = Annotated[
-    list[str] | None,
-    typer.Option("--provenance", metavar="ID", help="With that provenance."),
-]
-Schemas = Annotated[
-    list[str] | None, typer.Option("--schema-id", metavar="URI", help="Of that schema.")
-]
-Activities = Annotated[
-    list[str] | None,
-    typer.Option("--activity", metavar="TEXT", help="That came of that activity."),
-]
-Digests = Annotated[
-    list[str] | None,
-    typer.Option("--integrity", metavar="DIGEST", help="With that integrity digest."),
-]
-Objects = Annotated[
-    list[str] | None, typer.Option("--object", metavar="ID", help="Of that identifier.")
-]
-VersionIds = Annotated[
-    list[str] | None,
-    typer.Option("--version-is", metavar="ID", help="Whose current version is that."),
-]
-Where = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--where",
-        metavar="EXPRESSION",
-        help="That meet an expression over envelope and content, such as"
-        " 'content.amount > 100'; all of them, where it is repeated. See pamctl help query.",
-    ),
-]
-Snippets = Annotated[
-    bool,
-    typer.Option(
-        "--snippets", help="Show where --text was found; a table at a terminal does so anyway."
-    ),
-]
-AnyState = Annotated[
-    bool, typer.Option("--any-state", help="In any state that is not asked for by name.")
-]
-Relationships = Annotated[
-    bool, typer.Option("--relationships", help="The relationships, in place of memories.")
-]
-Count = Annotated[bool, typer.Option("--count", help="Count all that are selected.")]
-Explain = Annotated[
-    bool, typer.Option("--explain", help="Say how the answer was found, and why each is in it.")
-]
-RelatedTo = Annotated[
-    str | None,
-    typer.Option("--related-to", metavar="ID", help="That relationships join to this one."),
-]
-RelationTypes = Annotated[
-    list[str] | None,
-    typer.Option("--relation-type", metavar="TYPE", help="By relationships of that type."),
-]
-Direction = Annotated[
-    str | None,
-    typer.Option(
-        "--direction",
-        metavar="WAY",
-        help="out from --related-to, along the direction of relationships; in; or both, which"
-        " is the default.",
-        parser=options.one_of("direction", DIRECTIONS),
-    ),
-]
-Depth = Annotated[
-    int | None,
-    typer.Option(
-        "--depth",
-        metavar="N",
-        help=f"Within N steps of --related-to, up to {TRAVERSAL_DEPTH_MAX}; default: 1.",
-        parser=options.whole_number(1, TRAVERSAL_DEPTH_MAX),
-    ),
-]
-Between = Annotated[
-    tuple[str, str, str] | None,
-    typer.Option(
-        "--between",
-        metavar="BASIS FROM TO",
-        help="In a time: BASIS is one of the times of a memory, valid_time or sequence;"
-        " FROM and TO are included, and - leaves an end open.",
-    ),
-]
-AsOf = Annotated[
-    str | None,
-    typer.Option("--as-of", metavar="WHEN", help="As it was at a ledger sequence or a time."),
-]
-Orders = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--order-by",
-        metavar="FIELD[:desc]",
-        help="In that order: by " + ", ".join(ORDER_FIELDS) + ".",
-        parser=options.one_of("field to order by", _ORDERS),
-    ),
-]
-QueryFile = Annotated[
-    str | None,
-    typer.Option(
-        "--query-file",
-        metavar="FILE",
-        help="A query document of PAMSPEC, in place of the flags; - is standard input.",
-    ),
-]
 
 
 @verb(
@@ -156,81 +30,71 @@ pamctl query --type decision --order-by committed_at:desc --limit 10
 pamctl query --where 'content.amount > 100 and content.tags contains "tea"'
 pamctl query --hybrid --text 'when did we paint the sunrise?' --any-state
 pamctl query --related-to mem:tea --relation-type supports --depth 2 --any-state
-pamctl query --between valid_time 2026-07-01T00:00:00Z 2026-08-01T00:00:00Z --any-state""",
+pamctl query --between valid_time 2026-07-01T00:00:00Z 2026-08-01T00:00:00Z --any-state
+pamctl query --confidence 0.8 - --evidence urn:letter --any-state""",
     errors=(ScopeNotFound, ObjectNotFound, SnapshotNotFound, AccessDenied, EmbeddingSpaceMismatch),
 )
 def query(
     call: Invocation,
-    object_type: Types = None,
+    object_type: asked.Types = None,
     lifecycle: options.Lifecycles = None,
     validation: options.Validations = None,
     availability: options.Availabilities = None,
     retention: options.Retentions = None,
-    any_state: AnyState = False,
-    text: Text = None,
+    any_state: asked.AnyState = False,
+    text: asked.Text = None,
     space: similarity.Space = None,
     vector: similarity.Vector = None,
     like: similarity.Like = None,
     hybrid: similarity.Hybrid = False,
-    actor_is: Actors = None,
-    source: Sources = None,
-    provenance: Provenances = None,
-    schema_id: Schemas = None,
-    activity: Activities = None,
-    integrity: Digests = None,
-    object_id: Objects = None,
-    version_is: VersionIds = None,
-    where: Where = None,
-    related_to: RelatedTo = None,
-    relation_type: RelationTypes = None,
-    direction: Direction = None,
-    depth: Depth = None,
-    relationships: Relationships = False,
-    between: Between = None,
-    as_of: AsOf = None,
+    exact: similarity.Exact = False,
+    approximate: similarity.Approximate = False,
+    actor_is: asked.Actors = None,
+    source: asked.Sources = None,
+    provenance: asked.Provenances = None,
+    schema_id: asked.Schemas = None,
+    activity: asked.Activities = None,
+    actor_kind_is: asked.ActorKinds = None,
+    on_behalf_of: asked.Principals = None,
+    evidence: asked.Evidence = None,
+    parent: asked.Parents = None,
+    confidence: asked.Confidence = None,
+    integrity: asked.Digests = None,
+    integrity_algorithm: asked.Algorithms = None,
+    integrity_ref: asked.IntegrityRefs = None,
+    relationship_ref: asked.RelationshipRefs = None,
+    object_id: asked.Objects = None,
+    version_is: asked.VersionIds = None,
+    where: asked.Where = None,
+    related_to: asked.RelatedTo = None,
+    relation_type: asked.RelationTypes = None,
+    direction: asked.Direction = None,
+    depth: asked.Depth = None,
+    relationships: asked.Relationships = False,
+    between: asked.Between = None,
+    as_of: asked.AsOf = None,
     snapshot: options.Snapshot = None,
-    order_by: Orders = None,
+    order_by: asked.Orders = None,
     limit: options.Limit = None,
     cursor: options.Cursor = None,
-    count: Count = False,
-    explain: Explain = False,
-    snippets: Snippets = False,
-    query_file: QueryFile = None,
+    count: asked.Count = False,
+    explain: asked.Explain = False,
+    snippets: asked.Snippets = False,
+    query_file: asked.QueryFile = None,
 ) -> None:
     """Find memories.
 
     Without flags it finds what is trusted: active, available, retained and corroborated.
     Flags of one name are alternatives; flags of different names must all hold.
     """
+    said = locals()
     flags = {
-        "object_type": object_type,
-        "lifecycle_state": lifecycle,
-        "validation_state": validation,
-        "availability_state": availability,
-        "retention_state": retention,
-        "any_state": any_state or None,
-        "text": text,
-        **similarity.members(space, vector, like, hybrid),
-        "actor_id": actor_is,
-        "source_ref": source,
-        "provenance_id": provenance,
-        "schema_id": schema_id,
-        "activity": activity,
-        "integrity_digest": integrity,
-        "object_id": object_id,
-        "version_id": version_is,
-        "where": where,
+        **asked.members({name: said[name] for name in asked.MEMBERS}),
+        **similarity.members(space, vector, like, hybrid, similarity.way(exact, approximate)),
         **_related(related_to, relation_type, direction, depth),
-        "relationships": relationships or None,
-        "temporal": None if between is None else temporal(*between),
+        "source_confidence": asked.confidence(confidence),
+        "temporal": asked.ranges(between),
         "as_of": None if as_of is None else options.sequence_or_time(as_of),
-        "snapshot_id": snapshot,
-        "order_by": order_by,
-        "limit": limit,
-        "cursor": cursor,
-        "count": count or None,
-        "explain": explain or None,
-        "snippets": snippets or None,
     }
     if text is not None and call.format == "table":
         flags["snippets"] = True
@@ -293,17 +157,6 @@ def _related(
     walk = {"relationship_types": types or None, "direction": direction, "depth": depth}
     said = {name: value for name, value in walk.items() if value is not None}
     return {"related_to": {"object_id": start, **said}}
-
-
-def temporal(basis: str, first: str, last: str) -> dict[str, Any]:
-    """A range of time, or of ledger sequences."""
-    options.one_of("time to query by", TEMPORAL_BASES)(basis)
-    end = options.sequence_or_time if basis == "sequence" else options.time
-    ends = {"from": first, "until": last}
-    return {
-        "basis": basis,
-        **{name: end(text) for name, text in ends.items() if text != _OPEN_END},
-    }
 
 
 def _content(envelope: Mapping[str, Any]) -> str:
