@@ -17,10 +17,9 @@ from pamctl.encoding import base64url
 from pamctl.errors import InvalidRequest
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
-        Ed25519PrivateKey,
-        Ed25519PublicKey,
-    )
+    from collections.abc import Callable
+
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 SEED_BYTES = 32
 SIGNATURE_BYTES = 64
@@ -48,7 +47,7 @@ class PublicKey:
         key_id: first 8 bytes of SHA-256 over `raw`, as 16 lowercase hexadecimal digits.
     """
 
-    __slots__ = ("_verifier", "key_id", "raw")
+    __slots__ = ("_checking", "key_id", "raw")
 
     def __init__(self, raw: bytes) -> None:
         """Raises InvalidRequest when `raw` is no point that a key may be."""
@@ -57,7 +56,8 @@ class PublicKey:
             raise InvalidRequest(f"this is no usable Ed25519 public key: {fault}")
         self.raw = raw
         self.key_id = sha256(raw).digest()[:KEY_ID_BYTES].hex()
-        self._verifier: Ed25519PublicKey | None = None
+        # What checks, and what it raises: imported once, and not for each signature.
+        self._checking: tuple[Callable[[bytes, bytes], None], type[Exception]] | None = None
 
     @classmethod
     def from_spki(cls, der: bytes) -> PublicKey:
@@ -117,15 +117,16 @@ class PublicKey:
 
     def verify(self, signature: bytes, data: bytes) -> bool:
         """Whether `signature` is this key's over exactly `data` (RFC 8032 §5.1.7)."""
-        from cryptography.exceptions import InvalidSignature
-
-        if self._verifier is None:
+        if self._checking is None:
+            from cryptography.exceptions import InvalidSignature
             from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-            self._verifier = Ed25519PublicKey.from_public_bytes(self.raw)
+            checked = Ed25519PublicKey.from_public_bytes(self.raw).verify
+            self._checking = checked, InvalidSignature
+        check, refusal = self._checking
         try:
-            self._verifier.verify(signature, data)
-        except InvalidSignature:
+            check(signature, data)
+        except refusal:
             return False
         return True
 

@@ -10,22 +10,14 @@ from __future__ import annotations
 _P = 2**255 - 19
 _D = -121665 * pow(121666, -1, _P) % _P
 _SIGN_BIT = 1 << 255
+_ORDER_8_Y = 0x5FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
+_SMALL_ORDER_YS = frozenset((0, 1, _P - 1, _ORDER_8_Y, _P - _ORDER_8_Y))
+"""The y coordinates of the eight points whose order divides 8.
 
-
-def _small_order_ys() -> frozenset[int]:
-    """The y coordinates of the eight points whose order divides 8.
-
-    Order 1 has y = 1 and order 2 has y = -1. Order 4 doubles to order 2, which leaves
-    y = 0. Order 8 doubles to y = 0, which leaves y² = -x² and so d·y⁴ + 2·y² - 1 = 0.
-    """
-    ys = {0, 1, _P - 1}
-    root = _square_root((1 + _D) % _P)
-    assert root is not None
-    for numerator in (-1 + root, -1 - root):
-        y = _square_root(numerator * pow(_D, -1, _P) % _P)
-        if y is not None:
-            ys.update((y, _P - y))
-    return frozenset(ys)
+Order 1 has y = 1 and order 2 has y = -1. Order 4 doubles to order 2, which leaves y = 0.
+Order 8 doubles to y = 0, which leaves y² = -x² and so d·y⁴ + 2·y² - 1 = 0. They are written
+here because working them out takes longer than most checks of a key.
+"""
 
 
 def _square_root(value: int) -> int | None:
@@ -33,9 +25,6 @@ def _square_root(value: int) -> int | None:
     if root * root % _P != value % _P:
         root = root * pow(2, (_P - 1) // 4, _P) % _P
     return root if root * root % _P == value % _P else None
-
-
-_SMALL_ORDER_YS = _small_order_ys()
 
 
 def fault(raw: bytes) -> str | None:

@@ -17,11 +17,14 @@ import os
 import re
 import stat
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pamctl.limits import PROJECTION_BYTES_MAX, PROJECTION_ENTRIES_MAX, PROJECTION_RECORD_BYTES_MAX
 from pamctl.projection.materials import Materials
-from pamctl.projection.produce import Projection
 from pamctl.store import files
+
+if TYPE_CHECKING:
+    from pamctl.projection.produce import Projection
 
 RECORD = "record.json"
 RECORD_SUFFIX = ".record.json"

@@ -12,7 +12,7 @@ from pamctl.errors import InternalError
 from pamctl.projection.choice import Candidate, Facts
 from pamctl.projection.profiles import pam, pam_trust
 from pamctl.projection.profiles.pam_trust import KnownKeys
-from pamctl.projection.source import OpenedSource, SourceProfile, SourceRefused
+from pamctl.projection.source import OpenedSource, Opening, SourceRefused, open_all
 from pamctl.service.selection import readable_versions
 
 if TYPE_CHECKING:
@@ -52,36 +52,37 @@ def open_candidates(
     evaluated_at = store.sources.now()
     known = KnownKeys(keyring)
     snapshot = pam_trust.trust_snapshot(
-        known.owner_key_id, known.accepted_key_ids, head["head"], head["sequence"]
+        known.owner_key_id,
+        known.accepted_key_ids,
+        head["head"],
+        head["sequence"],
+        known.earlier_owner_key_ids,
     )
     profile = pam.PamProfile(known)
-    sources = readable_versions(store, scope_id=scope_id, actor=actor, as_of=head["sequence"])
+    versions = readable_versions(store, scope_id=scope_id, actor=actor, as_of=head["sequence"])
+    sources = [version.data for version in versions]
+    results = open_all(profile, sources, [version.address for version in versions], snapshot)
     candidates = Candidates(
         source_profile=profile.source_profile,
         context_frame_profile=profile.context_frame_profile,
         trust_snapshot=snapshot,
         trust_evaluated_at=evaluated_at,
         items=[
-            Candidate(version_id, source, open_source(profile, source, snapshot), object_id)
-            for object_id, version_id, source in sources
+            Candidate(version_id, source, _decided(result), object_id, address)
+            for (object_id, version_id, address, source), result in zip(
+                versions, results, strict=True
+            )
         ],
         facts=_envelope,
     )
     return candidates, head["sequence"]
 
 
-def open_source(
-    profile: SourceProfile, source: bytes, trust_snapshot: bytes
-) -> OpenedSource | SourceRefused:
-    """What a source profile makes of an object. Raises InternalError where it makes nothing
-    of it: then it cannot be projected here."""
-    try:
-        opened = profile.open(source, trust_snapshot)
-    except SourceRefused as refused:
-        return refused
-    if opened is None:
-        raise InternalError(f"{profile.source_profile} opened nothing, and gave no reason")
-    return opened
+def _decided(result: Opening) -> OpenedSource | SourceRefused:
+    """Under a trust snapshot, this profile opens every version or refuses it."""
+    if result is None:
+        raise InternalError("a version was neither opened nor refused")
+    return result
 
 
 def _envelope(candidate: Candidate) -> Mapping[str, Any]:

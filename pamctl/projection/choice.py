@@ -25,20 +25,21 @@ AtLimit = Literal["skip", "stop", "refuse"]
 AT_LIMIT: tuple[str, ...] = get_args(AtLimit)
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """One object that may be delivered.
 
     name: unique among the candidates; it stays with the producer.
     source: the exact bytes of the source object.
     result: what its source profile made of it.
     object_id: what people call it, where that is something else than its name.
+    digest: of the source object, where whoever read it has computed it from these bytes.
     """
 
     name: str
     source: bytes
     result: OpenedSource | SourceRefused
     object_id: str | None = None
+    digest: str | None = None
 
 
 Facts = Callable[[Candidate], Mapping[str, Any]]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import starmap
 from operator import itemgetter
 from typing import Any
 
@@ -36,11 +37,13 @@ _in_entry, _in_object = itemgetter(*_ENTRY), itemgetter(*_OBJECT)
 
 _PREFIX = "sha256:"
 _DIGEST_CHARS = len(_PREFIX) + 64
-_HEXADECIMAL = b"0123456789abcdef"
-_PREFIX_NOT_HEXADECIMAL = _PREFIX.encode().translate(None, _HEXADECIMAL)
+_ANY_DIGIT = bytes.maketrans(b"0123456789abcdef", b"0" * 16)
+_ANY_DIGEST = (_PREFIX.encode() + b"0" * 64).translate(_ANY_DIGIT)
+# The characters of the prefix that are digits themselves.
+_PREFIX_DIGITS = tuple((place, _PREFIX[place]) for place in (2, 3, 4, 5))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Entries:
     """Columns, each as long as the record's `delivered`."""
 
@@ -59,14 +62,12 @@ class Entries:
 
     def labels_at(self, position: int) -> dict[str, Any]:
         """The four labels of one entry, by the record's names."""
-        return _named(
-            (
-                self.derived_trust[position],
-                self.authorship[position],
-                self.author_key_id_b64u[position],
-                self.custody_present[position],
-            )
-        )
+        return {
+            "derived_trust": self.derived_trust[position],
+            "authorship": self.authorship[position],
+            "author_key_id_b64u": self.author_key_id_b64u[position],
+            "custody_present": self.custody_present[position],
+        }
 
 
 _NO_ENTRIES = Entries((), (), (), (), (), (), (), ())
@@ -109,6 +110,7 @@ def _split(delivered: list[dict[str, Any]]) -> Entries:
 
 def _are_good(found: Entries) -> bool:
     """Whether all columns are good."""
+    versions = set(found.format_version)
     labels = (
         found.derived_trust,
         found.authorship,
@@ -116,48 +118,42 @@ def _are_good(found: Entries) -> bool:
         found.custody_present,
     )
     return (
-        _are_counts(found.position, 0)
-        and _are_counts(found.format_version, 1)
-        and all(map(_are_labels, *labels))
+        # True is equal to 1, and neither number nor custody where the other is asked for.
+        set(map(type, found.position + found.format_version)) == {int}
+        and set(map(type, found.custody_present)) == {bool}
+        and min(found.position) >= 0
+        and max(found.position) <= INTEGER_MAX
+        and min(versions) >= 1
+        and max(versions) <= INTEGER_MAX
+        and all(starmap(are_labels, set(zip(*labels, strict=False))))
         and _are_digests(found.context_fragment_digest + found.sealed_object_digest)
     )
 
 
 # With types told apart: 1 and True are equal, and only one of them is custody.
 @lru_cache(maxsize=256, typed=True)
-def _are_labels(trust: Any, authorship: Any, author: Any, custody: Any) -> bool:
-    """Remembered: records have few combinations of labels, many times."""
-    return native_fault(_named((trust, authorship, author, custody))) is None
-
-
-def _are_counts(numbers: Sequence[Any], least: int) -> bool:
-    return (
-        set(map(type, numbers)) == {int} and min(numbers) >= least and max(numbers) <= INTEGER_MAX
-    )
-
-
-def _are_digests(texts: Sequence[Any]) -> bool:
-    """Whether each is `sha256:` and 64 lowercase hexadecimal digits: each is as long as
-    that, the prefix stands where it should in all of them, and without the digits nothing
-    else is left. A pattern takes several times as long over as many."""
-    if set(map(len, texts)) != {_DIGEST_CHARS}:
-        return False
-    joined, count = "".join(texts), len(texts)
-    prefixes = [joined[place::_DIGEST_CHARS] for place in range(len(_PREFIX))]
-    if not joined.isascii() or prefixes != [character * count for character in _PREFIX]:
-        return False
-    rest = joined.encode("ascii").translate(None, _HEXADECIMAL)
-    return rest == _PREFIX_NOT_HEXADECIMAL * count
-
-
-def _named(labels: tuple[str, str, str | None, bool]) -> dict[str, Any]:
-    trust, authorship, author, custody = labels
-    return {
+def are_labels(trust: Any, authorship: Any, author: Any, custody: Any) -> bool:
+    """Whether four native labels keep MPR §4.3, as `native_fault` judges them. Remembered:
+    records have few combinations of labels, many times."""
+    labels = {
         "derived_trust": trust,
         "authorship": authorship,
         "author_key_id_b64u": author,
         "custody_present": custody,
     }
+    return native_fault(labels) is None
+
+
+def _are_digests(texts: Sequence[Any]) -> bool:
+    """Whether each is `sha256:` and 64 lowercase hexadecimal digits: each is as long as that,
+    there are digits where there should be and nowhere else, and those of the prefix are the
+    right ones. A pattern takes twice as long over as many."""
+    if set(map(len, texts)) != {_DIGEST_CHARS}:
+        return False
+    joined, count = "".join(texts), len(texts)
+    if not joined.isascii() or joined.encode().translate(_ANY_DIGIT) != _ANY_DIGEST * count:
+        return False
+    return all(joined[at::_DIGEST_CHARS] == digit * count for at, digit in _PREFIX_DIGITS)
 
 
 def _check_entry(entry: Any) -> None:

@@ -20,9 +20,11 @@ from pamctl.errors import InvalidRequest
 from pamctl.projection.entries import Entries
 from pamctl.projection.reasons import Reason, Refusal
 from pamctl.projection.record import NativeResult, ReadRecord
-from pamctl.projection.source import OpenedSource, SourceProfile, SourceRefused
+from pamctl.projection.source import OpenedSource, Opening, SourceProfile, SourceRefused, open_all
 
 _CHUNK_BYTES = 1 << 20
+_OPENED_TOGETHER = 64
+"""Source objects that are held open at a time: only what is found is kept of them."""
 _NATIVE = tuple(NativeResult.__annotations__)
 _NATIVE_MEMBERS = frozenset(_NATIVE)
 _in_native = itemgetter(*_NATIVE)
@@ -76,16 +78,17 @@ def material_faults(
     missing: list[str] = []
     members, entries = record.members, record.entries
     yield from _context_faults(members["selection_context"], materials, missing)
-    yield from _source_faults(entries, materials.sources, missing)
-    opened: list[OpenedSource | None] = [None] * entries.count
+    digests = _digests(materials.sources[: entries.count])
+    yield from _source_faults(entries, materials.sources, digests, missing)
+    framed: list[bool | None] = [None] * entries.count
     if materials.native_results is None:
-        yield from _opening_faults(entries, materials, profile, opened, missing)
+        yield from _opening_faults(entries, materials, digests, profile, framed, missing)
     else:
         yield from _given_faults(entries, materials.native_results, missing)
     yield from _fragment_faults(entries, materials.fragments, missing)
     framing = members["selection_context"]["context_frame_profile"]
     if profile is not None and profile.context_frame_profile == framing:
-        yield from _frame_faults(entries, materials.fragments, opened, profile)
+        yield from _frame_faults(entries, materials.fragments, framed, profile)
     yield from _projection_faults(members["projection"], entries.count, materials, missing)
     if missing:
         yield Refusal(
@@ -128,8 +131,15 @@ def _context_faults(
             yield from _digest_faults(data, committed, reason, f"the {name}")
 
 
+def _digests(pieces: Sequence[bytes | None]) -> list[str | None]:
+    return [None if piece is None else sha256_digest(piece) for piece in pieces]
+
+
 def _source_faults(
-    entries: Entries, sources: Sequence[bytes | None], missing: list[str]
+    entries: Entries,
+    sources: Sequence[bytes | None],
+    digests: Sequence[str | None],
+    missing: list[str],
 ) -> Iterator[Refusal]:
     """Step 5, the source objects: the digest of each, as supplied."""
     if len(sources) > entries.count:
@@ -137,7 +147,7 @@ def _source_faults(
             "source_object_digest_mismatch",
             f"there are {len(sources)} source objects for {entries.count} entries",
         )
-    for position in _unlike(sources, entries.sealed_object_digest, "sources", missing):
+    for position in _unlike(digests, entries.sealed_object_digest, "sources", missing):
         yield Refusal(
             "source_object_digest_mismatch",
             f"the source object at position {position} is not the one committed to",
@@ -146,19 +156,17 @@ def _source_faults(
 
 
 def _unlike(
-    pieces: Sequence[bytes | None], committed: Sequence[str], what: str, missing: list[str]
+    digests: Sequence[str | None], committed: Sequence[str], what: str, missing: list[str]
 ) -> Iterator[int]:
     """Positions whose piece has another digest than was committed to; of the absent ones
     it takes note."""
-    if len(pieces) == len(committed) and None not in pieces:
-        found = [sha256_digest(piece) for piece in pieces if piece is not None]
-        yield from (i for i, digest in enumerate(committed) if found[i] != digest)
+    if tuple(digests) == committed:
         return
     for position, digest in enumerate(committed):
-        piece = pieces[position] if position < len(pieces) else None
-        if piece is None:
+        found = digests[position] if position < len(digests) else None
+        if found is None:
             missing.append(f"{what}/{position}")
-        elif sha256_digest(piece) != digest:
+        elif found != digest:
             yield position
 
 
@@ -177,10 +185,10 @@ def _given_faults(
             missing.append(f"native_results/{position}")
 
 
-def _are_as_recorded(entries: Entries, given: Sequence[NativeResult | None]) -> bool:
+def _are_as_recorded(entries: Entries, given: Sequence[Any]) -> bool:
     """Whether the native results are the recorded ones, column by column; False where a
     closer look must tell."""
-    results = [native for native in given if native is not None]
+    results = [native for native in given if isinstance(native, dict)]
     if not results or len(results) != len(given) or len(given) != entries.count:
         return False
     try:
@@ -198,24 +206,49 @@ def _are_as_recorded(entries: Entries, given: Sequence[NativeResult | None]) -> 
 def _opening_faults(
     entries: Entries,
     materials: Materials,
+    digests: Sequence[str | None],
     profile: SourceProfile | None,
-    opened: list[OpenedSource | None],
+    framed: list[bool | None],
     missing: list[str],
 ) -> Iterator[Refusal]:
-    """Step 5, the native results, as the source profile finds them now. Fills `opened`."""
-    for position, source in enumerate(materials.sources[: entries.count]):
-        if source is None:
-            continue
-        try:
-            result = profile.open(source, materials.trust_snapshot) if profile else None
-        except SourceRefused as refused:
-            yield _relabelled(position, f"the source profile refuses it: {refused}")
-            continue
+    """Step 5, the native results, as the source profile finds them now. Fills `framed`: of each
+    source that was opened, whether the fragment at its position is what the profile frames."""
+    present = [position for position, digest in enumerate(digests) if digest is not None]
+    results: list[NativeResult | SourceRefused | None] = []
+    for start in range(0, len(present), _OPENED_TOGETHER):
+        positions = present[start : start + _OPENED_TOGETHER]
+        for position, opened in zip(
+            positions, _opened(materials, digests, positions, profile), strict=True
+        ):
+            if not isinstance(opened, OpenedSource):
+                results.append(opened)
+                continue
+            results.append(opened.native)
+            if position < len(materials.fragments):
+                framed[position] = opened.fragment == materials.fragments[position]
+    if _are_as_recorded(entries, results):
+        return
+    for position, result in zip(present, results, strict=True):
         if result is None:
             missing.append(f"native_results/{position}")
-            continue
-        opened[position] = result
-        yield from _label_faults(entries, result.native, position)
+        elif isinstance(result, SourceRefused):
+            yield _relabelled(position, f"the source profile refuses it: {result}")
+        else:
+            yield from _label_faults(entries, result, position)
+
+
+def _opened(
+    materials: Materials,
+    digests: Sequence[str | None],
+    positions: Sequence[int],
+    profile: SourceProfile | None,
+) -> list[Opening]:
+    """What the profile makes of the source objects at these positions, all of which are there."""
+    if profile is None:
+        return [None] * len(positions)
+    sources, known = materials.sources, [digests[position] or "" for position in positions]
+    pieces = [sources[position] or b"" for position in positions]
+    return open_all(profile, pieces, known, materials.trust_snapshot)
 
 
 def _label_faults(
@@ -245,7 +278,8 @@ def _fragment_faults(
     entries: Entries, fragments: Sequence[bytes | None], missing: list[str]
 ) -> Iterator[Refusal]:
     """Step 6, the fragments: the digest of each."""
-    for position in _unlike(fragments, entries.context_fragment_digest, "fragments", missing):
+    digests = _digests(fragments[: entries.count])
+    for position in _unlike(digests, entries.context_fragment_digest, "fragments", missing):
         yield Refusal(
             "fragment_digest_mismatch",
             f"the fragment at position {position} is not the one committed to",
@@ -256,7 +290,7 @@ def _fragment_faults(
 def _frame_faults(
     entries: Entries,
     fragments: Sequence[bytes | None],
-    opened: Sequence[OpenedSource | None],
+    framed: Sequence[bool | None],
     profile: SourceProfile,
 ) -> Iterator[Refusal]:
     """Step 6, the fragments: whether each is what the profile frames.
@@ -264,12 +298,10 @@ def _frame_faults(
     A fragment can be signed and still carry another label or another text than its source
     object. Where the source was opened, it is framed again; else its labels are compared.
     """
-    for position, (fragment, source) in enumerate(zip(fragments, opened, strict=False)):
+    for position, (fragment, agrees) in enumerate(zip(fragments, framed, strict=False)):
         if fragment is None:
             continue
-        if source is not None:
-            agrees = source.fragment == fragment
-        else:
+        if agrees is None:
             agrees = profile.labels_agree(fragment, entries.labels_at(position))
         if not agrees:
             yield Refusal(

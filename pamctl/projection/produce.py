@@ -14,7 +14,7 @@ from pamctl.encoding.timestamps import from_nanoseconds, instant
 from pamctl.errors import InternalError
 from pamctl.projection.candidates import Candidates
 from pamctl.projection.choice import Candidate, Choice, Fate, Limits, Unmet, choose
-from pamctl.projection.entries import native_fault
+from pamctl.projection.delivered import entries_of
 from pamctl.projection.reasons import Refusal
 from pamctl.projection.record import (
     NONCLAIMS,
@@ -123,10 +123,10 @@ def produce(
         candidates.items, found, limits, facts=candidates.facts, unmet=unmet, unfound=unfound
     )
     # 4. The fragments are final; each has its entry.
-    delivered = [_entry(position, *chosen) for position, chosen in enumerate(choice.chosen)]
     fragments = tuple(opened.fragment for _, opened in choice.chosen)
-    # 5. Concatenate, commit to the whole, claim nothing else, and sign.
     text = b"".join(fragments)
+    delivered = entries_of(choice.chosen, are_ascii=text.isascii())
+    # 5. Concatenate, commit to the whole, claim nothing else, and sign.
     record = _unsigned(candidates, context, delivered, choice, text)
     record["projection_id"] = projection_id or new_identifier("urn:pamctl:projection", entropy(16))
     record["created_at"] = created_at or _not_before(
@@ -195,33 +195,6 @@ def _sign(record: dict[str, Any], adapter: Adapter) -> None:
     except Refusal as refusal:
         problem = refusal.details["problem"]
         raise InternalError(f"the source profile's result fits no record: {problem}") from None
-
-
-def _entry(position: int, candidate: Candidate, opened: OpenedSource) -> dict[str, Any]:
-    """Step 4 for one object: its labels as the source profile gave them, provided that they
-    keep MPR §4.3 and are about these bytes."""
-    native = opened.native
-    fault = native_fault(native)
-    if fault is not None:
-        raise InternalError(f"the source profile's result is inconsistent: {' '.join(fault)}")
-    if native["sealed_object_digest"] != sha256_digest(candidate.source):
-        raise InternalError("the source profile opened other bytes than the source object's")
-    try:
-        opened.fragment.decode("utf-8")
-    except UnicodeDecodeError as cause:
-        raise InternalError("the source profile framed a fragment that is not UTF-8") from cause
-    return {
-        "position": position,
-        "object": {
-            "format_version": native["format_version"],
-            "sealed_object_digest": native["sealed_object_digest"],
-        },
-        "context_fragment_digest": sha256_digest(opened.fragment),
-        "derived_trust": native["derived_trust"],
-        "authorship": native["authorship"],
-        "author_key_id_b64u": native["author_key_id_b64u"],
-        "custody_present": native["custody_present"],
-    }
 
 
 def _not_before(evaluated_at: str, now: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any, TypedDict
 
 import orjson
 
+from pamctl.encoding import base64url
 from pamctl.encoding.strict_json import parse as parse_json
 from pamctl.errors import InvalidRequest
 from pamctl.limits import PROJECTION_RECORD_BYTES_MAX
@@ -67,18 +68,19 @@ class NativeResult(TypedDict):
     custody_present: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ReadRecord:
     """A record that was read, good in shape.
 
     members: the whole of it.
     entries: its delivered entries, by column.
-    signed: the bytes that its proof is over.
+    signed: the bytes that its proof is over. signature: what stands there.
     """
 
     members: dict[str, Any]
     entries: Entries
     signed: bytes
+    signature: bytes
 
 
 def parse(data: bytes) -> ReadRecord:
@@ -102,9 +104,9 @@ def parse(data: bytes) -> ReadRecord:
         except InvalidRequest as cause:
             raise Refusal("record_invalid", cause.message, **cause.details) from cause
         _refuse_minus_zero(data)
-    entries = check_shape(record)
+    entries, signature = _checked(record)
     signed = _without_proof(text, record["proof"]) if believed else signing_bytes(record)
-    return ReadRecord(record, entries, signed)
+    return ReadRecord(record, entries, signed, signature)
 
 
 def _refuse_minus_zero(data: bytes) -> None:
@@ -152,6 +154,11 @@ def check_shape(record: Any) -> Entries:
     JSON Pointer of the first fault. What a nonclaim says, whether positions run and whether
     counts add up is judged later, under reasons of its own.
     """
+    return _checked(record)[0]
+
+
+def _checked(record: Any) -> tuple[Entries, bytes]:
+    """The entries, and the signature that stands in the record. Raises as `check_shape`."""
     try:
         return _check_record(record)
     except Fault as fault:
@@ -159,7 +166,7 @@ def check_shape(record: Any) -> Entries:
         raise Refusal("record_invalid", problem, pointer=fault.pointer) from None
 
 
-def _check_record(record: Any) -> Entries:
+def _check_record(record: Any) -> tuple[Entries, bytes]:
     shape.members(record, _RECORD, "")
     shape.constant(record["@version"], VERSION, "/@version")
     shape.name(record["source_profile"], "/source_profile")
@@ -181,8 +188,7 @@ def _check_record(record: Any) -> Entries:
     shape.count(projection["byte_length"], 0, "/projection/byte_length")
     shape.digest(projection["digest"], "/projection/digest")
     shape.members(record["nonclaims"], _NONCLAIMS, "/nonclaims")
-    _check_proof(record["proof"], adapter["key_id"])
-    return entries
+    return entries, _signature(record["proof"], adapter["key_id"])
 
 
 def _check_selection_context(context: Any) -> None:
@@ -202,12 +208,16 @@ def _check_exclusions(exclusions: Any) -> None:
         shape.count(counter, 0, f"/exclusions/by_reason/{name}")
 
 
-def _check_proof(proof: Any, key_id: str) -> None:
+def _signature(proof: Any, key_id: str) -> bytes:
     shape.members(proof, _PROOF, "/proof")
     shape.constant(proof["alg"], "Ed25519", "/proof/alg")
     shape.name(proof["key_id"], "/proof/key_id")
     if proof["key_id"] != key_id:
         raise Fault("/proof/key_id", "differs from /adapter/key_id")
-    signature = proof["signature_b64u"]
-    if not shape.is_base64url(signature) or len(signature) != _SIGNATURE_CHARS:
-        raise Fault("/proof/signature_b64u", "is not 64 bytes in canonical unpadded base64url")
+    text = proof["signature_b64u"]
+    if type(text) is str and len(text) == _SIGNATURE_CHARS:
+        try:
+            return base64url.decode(text)
+        except ValueError:
+            pass
+    raise Fault("/proof/signature_b64u", "is not 64 bytes in canonical unpadded base64url")

@@ -124,7 +124,7 @@ def is_base64url(value: Any) -> bool:
 @lru_cache(maxsize=256)
 def decoded(text: str) -> bytes | None:
     """The bytes that canonical unpadded base64url stands for, else None. The latest are
-    remembered: a record names few authors many times, and its signature is asked for twice."""
+    remembered: records name few authors many times."""
     try:
         return base64url.decode(text)
     except ValueError:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
+from pamctl.errors import InternalError
 from pamctl.projection.record import NativeResult
 
 RefusalReason = Literal["authentication_failed", "schema_invalid"]
@@ -28,9 +29,9 @@ class SourceRefused(Exception):
         self.reason: RefusalReason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedSource:
-    """One source object that its profile opened.
+class OpenedSource(NamedTuple):
+    """One source object that its profile opened. A named tuple, because a projection makes
+    thousands of them.
 
     native: the labels, as the profile derived them.
     fragment: the exact bytes of its context fragment, labels and content.
@@ -38,6 +39,10 @@ class OpenedSource:
 
     native: NativeResult
     fragment: bytes
+
+
+Opening = OpenedSource | SourceRefused | None
+"""What a profile makes of an object: it is opened, refused, or cannot be opened here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,3 +113,43 @@ class SourceProfile(Protocol):
             as in a NativeResult or a delivered entry.
         """
         ...
+
+
+@runtime_checkable
+class OpeningMany(Protocol):
+    """A profile that opens many objects in less time than one after the other."""
+
+    def open_all(
+        self, sources: Sequence[bytes], digests: Sequence[str], trust_snapshot: bytes | None
+    ) -> list[Opening]:
+        """What `open` makes of each, in order; what it would raise stands in its place.
+
+        digests: of each, as `sealed_object_digest` has it, computed from these bytes.
+        """
+        ...
+
+
+def open_all(
+    profile: SourceProfile,
+    sources: Sequence[bytes],
+    digests: Sequence[str],
+    trust_snapshot: bytes | None,
+) -> list[Opening]:
+    """What a source profile makes of objects, in order; see `OpeningMany`. Raises
+    InternalError where it answers for others than it was given."""
+    if not isinstance(profile, OpeningMany):
+        return [_opened(profile, source, trust_snapshot) for source in sources]
+    found = profile.open_all(sources, digests, trust_snapshot)
+    if len(found) != len(sources):
+        raise InternalError(
+            f"{profile.source_profile} was given {len(sources)} objects and answers for "
+            f"{len(found)}"
+        )
+    return found
+
+
+def _opened(profile: SourceProfile, source: bytes, trust_snapshot: bytes | None) -> Opening:
+    try:
+        return profile.open(source, trust_snapshot)
+    except SourceRefused as refused:
+        return refused

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Protocol
 
@@ -32,7 +33,7 @@ from pamctl.projection.entries import Entries
 from pamctl.projection.materials import Materials, material_faults
 from pamctl.projection.reasons import ENVELOPE_ONLY, FULL, Reason, Refusal, Scope, Verdict
 from pamctl.projection.record import NONCLAIMS, NOT_ESTABLISHED, ReadRecord, parse
-from pamctl.projection.shape import decoded, utc_instant
+from pamctl.projection.shape import utc_instant
 from pamctl.projection.source import SourceProfile
 from pamctl.projection.trust import AdapterPin, TrustPolicy
 
@@ -142,8 +143,7 @@ class Verifier:
                 pinned_adapter_id=pin.adapter_id,
             )
         yield from self._validity_faults(pin, key_id, created_at)
-        signature = decoded(record.members["proof"]["signature_b64u"])
-        if signature is None or not pin.public_key.verify(signature, record.signed):
+        if not pin.public_key.verify(record.signature, record.signed):
             yield Refusal(
                 "signature_invalid",
                 "the signature is not the pinned key's over this record",
@@ -259,7 +259,7 @@ def oldest_accepted(policy: TrustPolicy, at: str) -> str:
 
 
 def _position_faults(entries: Entries) -> Iterator[Refusal]:
-    if list(entries.position) == list(range(entries.count)):
+    if entries.position == _running(entries.count):
         return
     for index, position in enumerate(entries.position):
         if position != index:
@@ -269,6 +269,12 @@ def _position_faults(entries: Entries) -> Iterator[Refusal]:
                 index=index,
                 position=position,
             )
+
+
+@lru_cache(maxsize=64)
+def _running(count: int) -> tuple[int, ...]:
+    """Remembered: an agent's records are of few lengths."""
+    return tuple(range(count))
 
 
 def _exclusion_faults(exclusions: dict[str, Any]) -> Iterator[Refusal]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypedDict
 
 from pamctl.crypto.version_signatures import SignatureFault, verified
-from pamctl.projection.profiles.pam_trust import UNVERIFIED, KnownKeys, Trust, labels
+from pamctl.projection.profiles.pam_trust import UNVERIFIED, KnownKeys, labels
 from pamctl.projection.source import SourceRefused
 
 SignatureState = Literal["valid", "invalid", "none", "withheld"]
@@ -56,7 +56,7 @@ def version_trust(known: KnownKeys, envelope: Mapping[str, Any]) -> VersionTrust
     told["key_id"] = signature.author.key_id
     told["custodian_key_id"] = None if custodian is None else custodian.key_id
     told["original"] = signature.original
-    trust = Trust(known.owner_key_id or b"", frozenset(known.accepted_key_ids))
+    trust = known.trust
     try:
         known.admit(signature, envelope["committed_at"], trust)
     except SourceRefused as refused:

@@ -113,6 +113,10 @@ def test_integrity_of_another_kind_proves_nothing() -> None:
         SNAPSHOT + b"\0",
         cbor2.dumps({1: b"", 2: [], 3: bytes(32)}),
         cbor2.dumps({1: b"", 2: [], 3: bytes(32), 4: 7, 5: 0}),
+        cbor2.dumps({1: b"", 2: [], 3: bytes(32), 4: 7, 5: []}),
+        cbor2.dumps({1: b"", 2: [], 3: bytes(32), 4: 7, 5: [b"short"]}),
+        cbor2.dumps({1: b"o" * 8, 2: [], 3: bytes(32), 4: 7, 5: [b"o" * 8]}),
+        cbor2.dumps({1: b"", 2: [], 3: bytes(32), 4: 7, 6: [b"a" * 8]}),
         cbor2.dumps({1: b"short", 2: [], 3: bytes(32), 4: 7}),
         cbor2.dumps({1: b"", 2: [b"short"], 3: bytes(32), 4: 7}),
         cbor2.dumps({1: b"", 2: [b"b" * 8, b"a" * 8], 3: bytes(32), 4: 7}),
@@ -167,7 +171,9 @@ def test_a_keyring_says_whose_signatures_count(keyring: Keyring) -> None:
 
 def producing(keyring: Keyring, source: bytes) -> str:
     known = KnownKeys(keyring)
-    snapshot = trust_snapshot(known.owner_key_id, known.accepted_key_ids, HEAD, 7)
+    snapshot = trust_snapshot(
+        known.owner_key_id, known.accepted_key_ids, HEAD, 7, known.earlier_owner_key_ids
+    )
     opened = PamProfile(known).open(source, snapshot)
     assert opened is not None
     # Whoever verifies without the keyring finds the same.
@@ -212,3 +218,36 @@ def test_a_key_that_imitates_one_that_counts_is_refused(keyring: Keyring) -> Non
         with pytest.raises(SourceRefused, match="imitates"):
             profile.open(source, imitated)
     assert profile.open(signed(AUTHOR), imitated) is not None
+
+
+def test_an_earlier_key_of_the_owner_still_vouches(keyring: Keyring) -> None:
+    """What was imported under it stays attested when a newer key takes its place, until it is
+    revoked: nothing says when it countersigned."""
+    keyring.add("owner", OWNER, now=BEFORE, owner=True)
+    keyring.trust(AUTHOR.public, "author", now=BEFORE)
+    imported = kept(AUTHOR, OWNER)
+    alone = KnownKeys(keyring)
+    assert alone.earlier_owner_key_ids == []
+    assert producing(keyring, imported) == "trusted"
+    keyring.generate("newer", seed=b"\x0e" * 32, now=NOW, owner=True)
+    assert KnownKeys(keyring).earlier_owner_key_ids == [raw_id(OWNER)]
+    assert producing(keyring, imported) == "trusted"
+    keyring.revoke("owner", now=AFTER)
+    assert KnownKeys(keyring).earlier_owner_key_ids == []
+    assert producing(keyring, imported) == "unverified"
+
+
+def test_an_earlier_owner_vouches_by_the_snapshot_alone() -> None:
+    others = [raw_id(AUTHOR), raw_id(OWNER)]
+    newer = raw_id(STRANGER)
+    with_it = trust_snapshot(newer, others, HEAD, 7, [raw_id(OWNER)])
+    without = trust_snapshot(newer, others, HEAD, 7)
+    assert found(kept(AUTHOR, OWNER), with_it) == (
+        "trusted",
+        "attested",
+        AUTHOR.public.key_id_b64u,
+        True,
+    )
+    assert found(kept(AUTHOR, OWNER), without) == ("unverified", "unknown", None, False)
+    # An accepted author is no custodian.
+    assert found(kept(OWNER, AUTHOR), with_it) == ("unverified", "unknown", None, False)

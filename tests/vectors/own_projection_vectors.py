@@ -9,6 +9,7 @@ does with it what an implementer would do who has nothing else.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import fields
 from hashlib import sha256
 from pathlib import Path
@@ -255,7 +256,14 @@ def _pam() -> dict[str, Projection]:
     moved = _envelope(7, "Whose word: trusted.")
     custody = verify_and_countersign(versions[1], moved, KEY)
     versions.append(version_bytes({**moved, "integrity": custody}, bytes([7] * 16)))
-    return {"pam": _of_versions(plain), "pam, signed": _of_versions(versions)}
+    # A newer key has taken the owner's place: the older one's word for the import still counts.
+    owner, friend = (bytes.fromhex(key.public.key_id) for key in (KEY, OTHER_KEY))
+    newer = bytes.fromhex(signed["unverified"].public.key_id)
+    return {
+        "pam": _of_versions(plain, owner, [friend]),
+        "pam, signed": _of_versions(versions, owner, [friend]),
+        "pam, owner's key replaced": _of_versions(versions, newer, [friend, owner], [owner]),
+    }
 
 
 def _signed(envelope: dict[str, Any], key: PrivateKey) -> bytes:
@@ -264,10 +272,11 @@ def _signed(envelope: dict[str, Any], key: PrivateKey) -> bytes:
     )
 
 
-def _of_versions(versions: list[bytes]) -> Projection:
+def _of_versions(
+    versions: list[bytes], owner: bytes, accepted: list[bytes], earlier: Sequence[bytes] = ()
+) -> Projection:
     profile = pam.PamProfile()
-    owner, friend = (bytes.fromhex(key.public.key_id) for key in (KEY, OTHER_KEY))
-    snapshot = pam_trust.trust_snapshot(owner, [friend], "ab" * 32, 7)
+    snapshot = pam_trust.trust_snapshot(owner, accepted, "ab" * 32, 7, earlier)
     items = []
     for number, source in enumerate(versions):
         opened = profile.open(source, snapshot)

@@ -89,6 +89,17 @@ def test_signed_versions_are_of_every_standing() -> None:
     ]
 
 
+def test_an_owner_whose_key_was_replaced_still_vouches() -> None:
+    delivered = json.loads(RECORDS["pam, owner's key replaced"]["record_text"])["delivered"]
+    found = [(e["derived_trust"], e["authorship"], e["custody_present"]) for e in delivered]
+    assert found == [
+        ("trusted", "signed", False),
+        ("trusted", "signed", False),
+        ("self", "signed", False),
+        ("trusted", "attested", True),
+    ]
+
+
 @named(VECTORS["mutations"])
 def test_every_mutation_is_refused_for_its_reason(entry: dict[str, Any], tmp_path: Path) -> None:
     base = RECORDS[entry["base"]]

@@ -332,7 +332,7 @@ def test_a_record_produced_from_their_inputs_is_theirs_byte_for_byte() -> None:
             items.append(Candidate(f"{reason} {number}", b"", refused))
     for reason in ("policy_filtered", "context_limit"):
         for number in range(excluded[reason]):
-            items.append(replace(items[0], name=f"{reason} {number}"))
+            items.append(items[0]._replace(name=f"{reason} {number}"))
             found += [items[-1].name] if reason == "context_limit" else []
     context = theirs["selection_context"]
     assert materials.request is not None

@@ -1,46 +1,36 @@
 """pamctl's own source profile: its versions as sources. `store-format/source-profile.md`.
 
-A source object is the exact bytes of a version. Its context frame begins and ends with a
-tag taken from the version's address. The address depends on a salt that is drawn after the
-content is written, so whoever writes content cannot know the tag and cannot end a frame or
-begin another that a reader of tags would believe.
+A source object is the exact bytes of a version; `pam_sources` says which are good,
+`pam_trust` whose they are, and `pam_frames` how they become context.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
-import orjson
-
 from pamctl.crypto.version_signatures import is_signed
-from pamctl.encoding.canonical import canonical
 from pamctl.encoding.digests import sha256_digest
-from pamctl.errors import InvalidObject
-from pamctl.limits import DOCUMENT_BYTES_MAX
-from pamctl.model.documents import is_valid
+from pamctl.projection.profiles.pam_frames import begins_with, frames
+from pamctl.projection.profiles.pam_sources import envelope_of, envelopes_of
 from pamctl.projection.profiles.pam_trust import (
     UNVERIFIED,
     KnownKeys,
+    Labels,
     checked_signature,
+    labels,
     read_snapshot,
 )
-from pamctl.projection.profiles.pam_trust import labels as derived_labels
 from pamctl.projection.record import NativeResult
-from pamctl.projection.source import OpenedSource, SourceRefused
+from pamctl.projection.source import OpenedSource, Opening, SourceRefused
 
 SOURCE_PROFILE = "urn:pamctl:source-profile:v1"
 CONTEXT_FRAME_PROFILE = "urn:pamctl:context-frame:v1"
 FORMAT_VERSION = 1
 
-TAG_DIGITS = 16
-"""64 bits of the address. It cannot be known in time, so it need not withstand a search;
-content that holds its own tag all the same is refused."""
-
-_OPENING = b"[pam-memory "
-_READABLE = ("available", "partially_redacted")
-_LABEL_SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+._:/-")
+_TOGETHER = 64
+"""Sources that are judged together: if one of them is not plainly good, each is looked at."""
 
 
 class PamProfile:
@@ -64,101 +54,83 @@ class PamProfile:
         Object with content to show, and `authentication_failed` for a signature that does not
         hold or is of a key that did not count.
         """
-        envelope = _envelope(source)
-        labels = UNVERIFIED
-        if is_signed(envelope):
+        found = self._opened([envelope_of(source)], [sha256_digest(source)], trust_snapshot)
+        if isinstance(found[0], SourceRefused):
+            raise found[0]
+        return found[0]
+
+    def open_all(
+        self, sources: Sequence[bytes], digests: Sequence[str], trust_snapshot: bytes | None
+    ) -> list[Opening]:
+        """What `open` makes of each, in order."""
+        found: list[Opening] = []
+        for start in range(0, len(sources), _TOGETHER):
+            some = sources[start : start + _TOGETHER]
+            addresses = digests[start : start + _TOGETHER]
+            envelopes = envelopes_of(some)
+            if envelopes is not None:
+                found += self._opened(envelopes, addresses, trust_snapshot)
+            else:
+                found += map(self._opened_alone, some, addresses, repeat(trust_snapshot))
+        return found
+
+    def labels_agree(self, fragment: bytes, labels: Mapping[str, object]) -> bool:
+        """Whether `fragment` begins with these labels, under whatever tag."""
+        return begins_with(fragment, labels)
+
+    def _opened_alone(self, source: bytes, address: str, trust_snapshot: bytes | None) -> Opening:
+        try:
+            return self._opened([envelope_of(source)], [address], trust_snapshot)[0]
+        except SourceRefused as refused:
+            return refused
+
+    def _opened(
+        self,
+        envelopes: Sequence[Mapping[str, Any]],
+        addresses: Sequence[str],
+        trust_snapshot: bytes | None,
+    ) -> list[Opening]:
+        """What becomes of good source objects."""
+        told = [
+            self._labels(envelope, trust_snapshot) if "integrity" in envelope else UNVERIFIED
+            for envelope in envelopes
+        ]
+        places = [place for place, one in enumerate(told) if isinstance(one, Labels)]
+        natives = [_native(told[place], addresses[place]) for place in places]
+        framed = frames(
+            [envelopes[place] for place in places], natives, [addresses[place] for place in places]
+        )
+        found: list[Opening] = [None if isinstance(one, Labels) else one for one in told]
+        for place, native, fragment in zip(places, natives, framed, strict=True):
+            found[place] = (
+                OpenedSource(native, fragment) if isinstance(fragment, bytes) else fragment
+            )
+        return found
+
+    def _labels(
+        self, envelope: Mapping[str, Any], trust_snapshot: bytes | None
+    ) -> Labels | SourceRefused | None:
+        if not is_signed(envelope):
+            return UNVERIFIED
+        try:
             signature = checked_signature(envelope)
             if trust_snapshot is None:
                 return None
             trust = read_snapshot(trust_snapshot)
             if self._known is not None and signature is not None:
                 self._known.admit(signature, envelope["committed_at"], trust)
-            labels = derived_labels(signature, trust)
-        address = sha256_digest(source)
-        native: NativeResult = {
-            "format_version": FORMAT_VERSION,
-            "sealed_object_digest": address,
-            "derived_trust": labels.derived_trust,
-            "authorship": labels.authorship,
-            "author_key_id_b64u": labels.author_key_id_b64u,
-            "custody_present": labels.custody_present,
-        }
-        return OpenedSource(native, _fragment(envelope, native, _tag(address)))
-
-    def labels_agree(self, fragment: bytes, labels: Mapping[str, object]) -> bool:
-        """Whether `fragment` begins with these labels, under whatever tag."""
-        after_tag = len(_OPENING) + TAG_DIGITS
-        return fragment.startswith(_OPENING) and fragment.startswith(
-            f" {_trust_labels(labels)} ".encode(), after_tag
-        )
+        except SourceRefused as refused:
+            return refused
+        return labels(signature, trust)
 
 
-def _envelope(source: bytes) -> dict[str, Any]:
-    if len(source) > DOCUMENT_BYTES_MAX:
-        raise SourceRefused("schema_invalid", "it is longer than a version may be")
-    try:
-        version = orjson.loads(source)
-        # Only canonical bytes are a version; no duplicate member survives this.
-        is_canonical = canonical(version) == source
-    except (orjson.JSONDecodeError, InvalidObject):
-        raise SourceRefused("schema_invalid", "it is not canonical JSON") from None
-    if not is_canonical:
-        raise SourceRefused("schema_invalid", "it is not canonical JSON")
-    if not is_valid("version-file", version):
-        raise SourceRefused("schema_invalid", "it is no version file")
-    envelope: dict[str, Any] = version["envelope"]
-    if "object_type" not in envelope:
-        raise SourceRefused("schema_invalid", "it is no version of a Memory Object")
-    if envelope["availability_state"] not in _READABLE:
-        raise SourceRefused("schema_invalid", "its content is withheld")
-    return envelope
-
-
-def _tag(address: str) -> str:
-    return address.removeprefix("sha256:")[:TAG_DIGITS]
-
-
-def _fragment(envelope: Mapping[str, Any], native: NativeResult, tag: str) -> bytes:
-    content = envelope["canonical_content"]
-    body = content.encode() if isinstance(content, str) else canonical(content)
-    if tag.encode() in body:
-        raise SourceRefused("schema_invalid", "its content holds the tag of its own frame")
-    header = (
-        f"[pam-memory {tag} {_trust_labels(native)}"
-        f" validation={_label(envelope['validation_state'])}"
-        f" type={_label(envelope['object_type'])}"
-        f" object={_label(envelope['object_id'])}"
-        f" observed={_label(envelope.get('observed_at', 'none'))}"
-        f" committed={_label(envelope['committed_at'])}]\n"
-    )
-    return header.encode() + body + f"\n[/pam-memory {tag}]\n".encode()
-
-
-def _trust_labels(labels: Mapping[str, Any]) -> str:
-    return _spelled(
-        labels["derived_trust"],
-        labels["authorship"],
-        labels["author_key_id_b64u"],
-        labels["custody_present"],
-    )
-
-
-@lru_cache(maxsize=256)
-def _spelled(trust: str, authorship: str, author: str | None, custody: bool) -> str:
-    """Remembered: a projection has few combinations, many times."""
-    return (
-        f"trust={trust} authorship={authorship}"
-        f" author_key={'none' if author is None else author}"
-        f" custody={'true' if custody else 'false'}"
-    )
-
-
-def _label(text: str) -> str:
-    """A label's value in characters that cannot end the label, the header or the line;
-    any other becomes `%` and two hexadecimal digits for each of its UTF-8 bytes."""
-    if _LABEL_SAFE.issuperset(text):
-        return text
-    return "".join(
-        character if character in _LABEL_SAFE else "".join(f"%{b:02X}" for b in character.encode())
-        for character in text
-    )
+def _native(labels: Any, address: str) -> NativeResult:
+    trust, authorship, author, custody = labels
+    return {
+        "format_version": FORMAT_VERSION,
+        "sealed_object_digest": address,
+        "derived_trust": trust,
+        "authorship": authorship,
+        "author_key_id_b64u": author,
+        "custody_present": custody,
+    }

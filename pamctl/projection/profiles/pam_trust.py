@@ -26,11 +26,12 @@ _HEAD_BYTES = 32
 
 
 class Trust(NamedTuple):
-    """Whose signatures count. owner, accepted: key ids, raw; owner is empty where the store
-    has none."""
+    """Whose signatures count. Key ids, raw: the owner's, empty where the store has none; those
+    of accepted authors; and those of earlier owners, whose word for originals still counts."""
 
     owner: bytes
     accepted: frozenset[bytes]
+    earlier_owners: frozenset[bytes] = frozenset()
 
 
 class Labels(NamedTuple):
@@ -50,13 +51,15 @@ class KnownKeys:
 
     A key of the owner's is the newest that is active. Accepted are the keys of others that
     are trusted as authors, and those of the store's own that an actor is bound to. Keys that
-    are revoked still count for what they signed before, compromised ones for nothing.
+    are revoked still count for what they signed before, compromised ones for nothing. Of the
+    owner's earlier keys, those that are active still vouch for what was brought here.
     """
 
     def __init__(self, keyring: Keyring) -> None:
         own = [one for one in keyring.own().values() if one["status"] != "compromised"]
         owners = [one for one in own if one.get("owner") and one["status"] == "active"]
         self._owner = max(owners, key=lambda one: one["created_at"], default=None)
+        self._owners = owners
         bound = [one for one in own if one.get("owner") or "actor_id" in one]
         others = [
             one for one in keyring.trusted("author").values() if one["status"] != "compromised"
@@ -72,6 +75,22 @@ class KnownKeys:
         """Every id but the owner's."""
         ids = {bytes.fromhex(one["key_id"]) for one in self._by_key.values()}
         return sorted(ids - {self.owner_key_id})
+
+    @property
+    def earlier_owner_key_ids(self) -> list[bytes]:
+        """The owner's keys that a newer one has taken the place of. A revoked one is none of
+        them: a version does not say when its custodian signed, so it could have been after."""
+        ids = {bytes.fromhex(one["key_id"]) for one in self._owners}
+        return sorted(ids - {self.owner_key_id})
+
+    @property
+    def trust(self) -> Trust:
+        """Whose signatures count now."""
+        return Trust(
+            self.owner_key_id or b"",
+            frozenset(self.accepted_key_ids),
+            frozenset(self.earlier_owner_key_ids),
+        )
 
     def admit(self, signature: Signature, committed_at: str, trust: Trust) -> None:
         """Raises SourceRefused for a version of an author whose key counts, but did not when it
@@ -98,25 +117,31 @@ class KnownKeys:
 
 
 def trust_snapshot(
-    owner_key_id: bytes | None, accepted_key_ids: Iterable[bytes], head: str, sequence: int
+    owner_key_id: bytes | None,
+    accepted_key_ids: Iterable[bytes],
+    head: str,
+    sequence: int,
+    earlier_owner_key_ids: Iterable[bytes] = (),
 ) -> bytes:
     """The trust state of a selection, as deterministic CBOR (RFC 8949 §4.2).
 
     owner_key_id: 8 raw bytes, or None where the store has no owner's key.
     accepted_key_ids: of the accepted authors, 8 raw bytes each, in any order.
     head: of the scope's ledger, 64 hexadecimal digits. sequence: of its last event.
+    earlier_owner_key_ids: of the owner's earlier keys that still vouch, likewise.
     """
     import cbor2
 
-    return cbor2.dumps(
-        {
-            1: owner_key_id or b"",
-            2: sorted(set(accepted_key_ids)),
-            3: bytes.fromhex(head),
-            4: sequence,
-        },
-        canonical=True,
-    )
+    state = {
+        1: owner_key_id or b"",
+        2: sorted(set(accepted_key_ids)),
+        3: bytes.fromhex(head),
+        4: sequence,
+    }
+    earlier = sorted({*earlier_owner_key_ids} - {owner_key_id})
+    if earlier:
+        state[5] = earlier
+    return cbor2.dumps(state, canonical=True)
 
 
 @lru_cache(maxsize=8)
@@ -132,12 +157,13 @@ def read_snapshot(data: bytes) -> Trust:
         value = cbor2.loads(data)
     except (cbor2.CBORError, ValueError, EOFError, OverflowError, RecursionError):
         raise refused from None
-    if not isinstance(value, Mapping) or list(value) != [1, 2, 3, 4]:
+    if not isinstance(value, Mapping) or list(value) not in ([1, 2, 3, 4], [1, 2, 3, 4, 5]):
         raise refused
-    owner, accepted, head, sequence = value.values()
-    ids: list[Any] = [*accepted] if isinstance(accepted, list | tuple) else [None]
+    owner, accepted, head, sequence, *others = value.values()
+    earlier = others[0] if others else []
     well_formed = (
-        all(isinstance(one, bytes) and len(one) == KEY_ID_BYTES for one in ids)
+        _are_key_ids(accepted)
+        and _are_key_ids(earlier)
         and isinstance(owner, bytes)
         and len(owner) in (0, KEY_ID_BYTES)
         and isinstance(head, bytes)
@@ -147,10 +173,17 @@ def read_snapshot(data: bytes) -> Trust:
     )
     if not well_formed:
         raise refused
-    found = Trust(owner, frozenset(ids))
-    if trust_snapshot(found.owner, found.accepted, head.hex(), sequence) != data:
+    found = Trust(owner, frozenset(accepted), frozenset(earlier))
+    again = trust_snapshot(owner, found.accepted, head.hex(), sequence, found.earlier_owners)
+    if again != data:
         raise refused
     return found
+
+
+def _are_key_ids(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(
+        isinstance(one, bytes) and len(one) == KEY_ID_BYTES for one in value
+    )
 
 
 def checked_signature(envelope: Mapping[str, Any]) -> Signature | None:
@@ -164,13 +197,15 @@ def checked_signature(envelope: Mapping[str, Any]) -> Signature | None:
 
 def labels(signature: Signature | None, trust: Trust) -> Labels:
     """What a signature that holds makes of a version. Only the owner vouches for originals
-    that were signed elsewhere."""
+    that were signed elsewhere, under the key of now or an earlier one."""
     if signature is None:
         return UNVERIFIED
     author = bytes.fromhex(signature.author.key_id)
     kept = signature.custodian is not None
-    if signature.custodian is not None and signature.custodian.key_id != trust.owner.hex():
-        return UNVERIFIED
+    if signature.custodian is not None:
+        custodian = bytes.fromhex(signature.custodian.key_id)
+        if custodian != trust.owner and custodian not in trust.earlier_owners:
+            return UNVERIFIED
     if author == trust.owner:
         derived = "self"
     elif author in trust.accepted:
@@ -183,4 +218,4 @@ def labels(signature: Signature | None, trust: Trust) -> Labels:
 
 def _counts(key: PublicKey, trust: Trust) -> bool:
     key_id = bytes.fromhex(key.key_id)
-    return key_id == trust.owner or key_id in trust.accepted
+    return key_id == trust.owner or key_id in trust.accepted or key_id in trust.earlier_owners
