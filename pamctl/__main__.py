@@ -2,7 +2,7 @@
 
 import sys
 
-from pamctl.cli.main import run
+from pamctl.cli.main import main
 
 if __name__ == "__main__":
-    sys.exit(run())
+    sys.exit(main())

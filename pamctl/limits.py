@@ -34,9 +34,10 @@ PAGE_ITEMS_MAX = 1000
 
 PAGE_ITEMS_DEFAULT = 50
 
-GROUP_OPERATIONS_MAX = 4096
+GROUP_OPERATIONS_MAX = 2048
 """Operations that a batch commits together. The fsyncs of a commit are paid once for a
-group, so beyond a few thousand a larger group gains nothing and costs memory."""
+group, so beyond a thousand or two a larger group gains nothing and costs memory: twice as many
+take another 40 MB."""
 
 GROUP_BYTES_MAX = 32 * 1024 * 1024
 """Input bytes that a batch commits together; bounds its memory whatever the operations are."""
@@ -98,6 +99,14 @@ EMBEDDING_DIMENSIONS_MAX = 65_536
 EMBEDDINGS_PER_REQUEST_MAX = 1000
 """Vectors that are put together. Each leaves an event; the fsyncs are paid once for all."""
 
+APPROXIMATE_FROM_VECTORS = 250_000
+"""Vectors of a space beyond which a graph over them is used unasked, where there is one: fewer
+are compared with all of them in some fifty milliseconds."""
+
+APPROXIMATE_LOOKED_AT_MAX = 16_384
+"""Near vectors that a graph is asked for. Where more are needed to fill a page, because filters
+accept few of them, all that filters accept are compared."""
+
 SLUG_CHARS_MAX = 40
 """The readable part of a scope's folder name; the rest of the name makes it unique."""
 
@@ -148,6 +157,15 @@ SNIPPET_CHARS = 160
 INDEXED_FROM_VERSIONS = 20_000
 """Versions in a scope from which on queries make indexes of what they select and order by.
 Fewer are looked through in some ten milliseconds."""
+
+IDEMPOTENCY_KEY_CHARS_MAX = 256
+"""An idempotency key: room for the name of a source and a place in it."""
+
+KEPT_ANSWERS_MAX = 10_000
+"""Answers that are kept for a user's retries of commands whose keys no ledger has."""
+
+KEPT_ANSWER_BYTES_MAX = DOCUMENT_BYTES_MAX
+"""One kept answer. A longer one is given and not kept."""
 
 KEY_RECORDS_MAX = 10_000
 """Key records in a folder of a keyring. Every operation looks through them for its actor."""

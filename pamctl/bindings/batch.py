@@ -163,21 +163,21 @@ class _Batch:
     def _answer(self, group: Group, questions: list[Question], results: list[bytes]) -> None:
         """Stages the operations of a group; the first that fails may be the last."""
         for question in questions:
-            outcome, plain = self._outcome(group, question)
-            results.append(answer_line(outcome, plain=plain))
+            outcome, written = self._outcome(group, question)
+            results.append(answer_line(outcome, envelope=written))
             if self.error is not None and not self._terms.continue_on_error:
                 self._ended = True
                 return
 
-    def _outcome(self, group: Group, question: Question) -> tuple[dict[str, Any], bool]:
-        """What a line is answered, and whether the answer is known to be plain."""
+    def _outcome(self, group: Group, question: Question) -> tuple[dict[str, Any], bytes | None]:
+        """What a line is answered, and the bytes of the envelope in it if they are at hand."""
         number, request, arguments = question
-        plain = False
+        written = None
         try:
             if isinstance(request, Refused):
                 raise request.error
             result = self._perform(group, request)
-            plain = group.plain
+            written = group.written
             self.done += 1
             outcome = {"line": number, "result": result}
         except (ServiceUnavailable, InternalError):
@@ -187,7 +187,7 @@ class _Batch:
             outcome = {"line": number, "error": self._failed(error, number, arguments)}
         if request.request_id is not None:
             outcome["request_id"] = request.request_id
-        return outcome, plain
+        return outcome, written
 
     def _perform(self, group: Group, request: Request) -> Any:
         operation = OPERATIONS[request.operation]

@@ -6,6 +6,8 @@ import select
 from collections.abc import Callable, Iterator
 from typing import IO, Any, NamedTuple
 
+import orjson
+
 from pamctl.bindings.operations import OPERATIONS, find
 from pamctl.encoding import strict_json
 from pamctl.encoding.canonical import canonical, canonical_plain
@@ -120,12 +122,16 @@ def _misshapen(value: dict[str, Any]) -> InvalidRequest:
     )
 
 
-def answer_line(outcome: dict[str, Any], *, plain: bool = False) -> bytes:
+def answer_line(outcome: dict[str, Any], *, envelope: bytes | None = None) -> bytes:
     """An answer as one line of canonical JSON.
 
-    plain: whether the answer is known to be plain, as `encoding.canonical` has it.
+    envelope: the canonical bytes of the envelope in its result, where they are at hand. The
+        rest of such a result is identifiers and counts, which need no second look.
     """
-    return (canonical_plain(outcome) if plain else canonical(outcome)) + b"\n"
+    if envelope is None:
+        return canonical(outcome) + b"\n"
+    result = {**outcome["result"], "envelope": orjson.Fragment(envelope)}
+    return canonical_plain({**outcome, "result": result}) + b"\n"
 
 
 def error_envelope(

@@ -11,7 +11,8 @@ from typing import Annotated
 import typer
 from typer._click import Command, Context, HelpFormatter
 from typer._click.shell_completion import CompletionItem
-from typer.main import get_command
+from typer.main import get_command, get_command_name, get_group
+from typer.models import CommandInfo
 
 from pamctl.cli import failures
 from pamctl.cli.command_table import COMMANDS
@@ -34,12 +35,7 @@ class LazyGroup(Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
-        line = COMMANDS.get(cmd_name)
-        if line is None:
-            return None
-        command = get_command(import_module(f"pamctl.cli.commands.{line.module}").app)
-        command.name = cmd_name
-        return command
+        return _built(cmd_name) if cmd_name in COMMANDS else None
 
     def resolve_command(
         self, ctx: Context, args: list[str]
@@ -54,7 +50,7 @@ class LazyGroup(Group):
                 policy_rule_id="evaluation_scope_only",
             )
         if name in COMMANDS:
-            return name, self.get_command(ctx, name), args[1:]
+            return name, _built(name, *args[1:2]), args[1:]
         nearest = get_close_matches(name, COMMANDS)
         guess = f"did you mean '{nearest[0]}'?" if nearest else "'pamctl --help' lists them"
         raise InvalidRequest(f"there is no command '{name}'", hint=guess)
@@ -71,6 +67,27 @@ class LazyGroup(Group):
             for name, line in COMMANDS.items()
             if name.startswith(incomplete)
         ] + Command.shell_complete(self, ctx, incomplete)
+
+
+def _built(name: str, member: str | None = None) -> Command:
+    """The command of that name. Of a group with that member, only the member is built: to
+    build the others takes as long as to carry it out."""
+    module = import_module(f"pamctl.cli.commands.{COMMANDS[name].module}")
+    members = module.app.registered_commands
+    called = [one for one in members if _name_of(one) == member]
+    if len(members) > 1 and called:
+        module.app.registered_commands = called
+        command: Command = get_group(module.app)
+        module.app.registered_commands = members
+    else:
+        command = get_command(module.app)
+    command.name = name
+    return command
+
+
+def _name_of(member: CommandInfo) -> str:
+    assert member.callback is not None
+    return member.name or get_command_name(member.callback.__name__)
 
 
 app = application(cls=LazyGroup)

@@ -59,15 +59,15 @@ def trust_of(owners: Sequence[str] | None, witnesses: Sequence[str] | None) -> "
 def pins_of(names: Sequence[str] | None, trust: Sequence[str] | None) -> "dict[str, Pin]":
     """What checkpoints pin, by scope id. Raises InvalidRequest for one that no trusted key has
     signed: whoever relies on a pin must not be left without it."""
+    if not names:
+        if trust:
+            raise InvalidRequest("--trust is about a --checkpoint", hint="name one")
+        return {}
     from pamctl.audit.checkpoints import require_signed
     from pamctl.audit.pins import Pin
     from pamctl.audit.refusals import Refused
     from pamctl.crypto.checkpoints import parse_checkpoint, scope_of
 
-    if not names:
-        if trust:
-            raise InvalidRequest("--trust is about a --checkpoint", hint="name one")
-        return {}
     believed, pins = trust_of(trust, None), {}
     for name in names:
         data = given.read_bytes(name, "--checkpoint", CHECKPOINT_BYTES_MAX)

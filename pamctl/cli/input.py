@@ -13,6 +13,8 @@ from pamctl.limits import DOCUMENT_BYTES_MAX
 
 STANDARD_INPUT = "-"
 
+_PIECE_BYTES = 1 << 20
+
 _taken: list[str] = []
 
 
@@ -94,6 +96,30 @@ def open_bytes(name: str, flag: str) -> IO[bytes]:
     if output.is_terminal(sys.stdin) and sys.stderr is not None:
         print("pamctl: reading from the terminal; Ctrl-D ends it", file=sys.stderr)
     return sys.stdin.buffer
+
+
+def digest(name: str, flag: str) -> str:
+    """SHA-256 of what a file holds, or standard input for `-`, which can be read after that
+    all the same. Raises InvalidRequest as `open_bytes` does."""
+    import hashlib
+    import io
+    import tempfile
+
+    running = hashlib.sha256()
+    if name != STANDARD_INPUT:
+        with open_bytes(name, flag) as stream:
+            while piece := stream.read(_PIECE_BYTES):
+                running.update(piece)
+        return running.hexdigest()
+    stream = open_bytes(name, flag)
+    kept = tempfile.TemporaryFile()  # noqa: SIM115 - it is standard input from here on
+    while piece := stream.read(_PIECE_BYTES):
+        running.update(piece)
+        kept.write(piece)
+    kept.seek(0)
+    sys.stdin = io.TextIOWrapper(kept)
+    _taken.clear()
+    return running.hexdigest()
 
 
 def _unreadable(name: str, flag: str, cause: OSError) -> PamError:

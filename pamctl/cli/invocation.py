@@ -18,6 +18,7 @@ from pamctl.cli.settings import FORMATS, SETTINGS, user_file, user_settings
 from pamctl.cli.terminal import output
 from pamctl.encoding.identifiers import new_identifier
 from pamctl.errors import InvalidRequest, StoreNotFound
+from pamctl.limits import IDEMPOTENCY_KEY_CHARS_MAX
 from pamctl.service.operations import CHANGES
 
 if TYPE_CHECKING:
@@ -41,11 +42,14 @@ class Invocation:
     """One call of the program. Filled by the flags that `verbs.verb` gives every command.
 
     looking_as: by what name each actor looks; see `guest`.
+    command, arguments: what is called, without the program's name, and with what besides flags.
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.environment = environment
         self.flags: dict[str, Any] = {}
+        self.command = ""
+        self.arguments: Mapping[str, Any] = {}
         self.operation_id = ""
         self.format = "json"
         self._store: Store | None = None
@@ -219,6 +223,23 @@ class Invocation:
             arguments = self._keyed(operation, arguments)
         arguments = as_guest(self, operation, arguments)
         return self.store.perform(operation, arguments)
+
+    @property
+    def asks_for_once(self) -> bool:
+        """Whether a flag gives an idempotency key, or asks for one."""
+        named = self.flags.get("idempotency_key") is not None
+        return named or bool(self.flags.get("retry_key_from_content"))
+
+    def taken_key(self, operation: str, arguments: Mapping[str, Any]) -> str:
+        """The key of a whole command. The operations that it is made of are not given it."""
+        key: str = self._keyed(operation, dict(arguments))["idempotency_key"]
+        if not 1 <= len(key) <= IDEMPOTENCY_KEY_CHARS_MAX:
+            raise InvalidRequest(
+                f"an idempotency key has 1 to {IDEMPOTENCY_KEY_CHARS_MAX} characters",
+                pointer="/idempotency_key",
+            )
+        self.flags["idempotency_key"], self.flags["retry_key_from_content"] = None, False
+        return key
 
     def _keyed(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         key = self.flags.get("idempotency_key")

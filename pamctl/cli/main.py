@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -11,6 +12,13 @@ from pamctl.cli.versions import VERSION, in_full
 from pamctl.errors import EXIT_INTERRUPTED
 
 _OF_THE_VERSION = {"--version", "--verbose", "-v"}
+
+
+def main() -> int:
+    """The installed program: runs it and ends the process with its exit status."""
+    status = run()
+    _end_at_once(status)
+    return status
 
 
 def run() -> int:
@@ -44,6 +52,26 @@ def run() -> int:
     finally:
         # The interpreter looks a last time when it ends; what is frozen it does not look at.
         gc.freeze()
+
+
+def _end_at_once(status: int) -> None:
+    """Ends the process without taking the interpreter apart, which would take as long as a
+    small command does. What was registered for the end is done first. Returns where another
+    thread is at work, where somebody traces or profiles the program, and where a stream
+    cannot be flushed: then the interpreter ends in its own way, and says so.
+    """
+    threads = sys.modules.get("threading")
+    watched = sys.gettrace() is not None or sys.getprofile() is not None
+    if watched or (threads is not None and threads.active_count() > 1):
+        return
+    try:
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except (OSError, ValueError):
+        return
+    os._exit(status)
 
 
 def _refuse_without_output() -> int:

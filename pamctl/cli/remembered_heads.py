@@ -54,7 +54,7 @@ class RememberedHeads:
         from pamctl.encoding.canonical import canonical
         from pamctl.store import files
 
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        files.ensure_directories(self.path.parent, mode=0o700)
         document = {"heads": {scope_id: one._asdict() for scope_id, one in heads.items()}}
         files.replace_whole(self.path, canonical(document) + b"\n", mode=0o600)
 

@@ -37,24 +37,43 @@ def place_for(name: str | None, *, replaces: bool = False) -> Place:
     if name is None or name == STANDARD_OUTPUT:
         return Place(plain=name is not None)
     path = as_path(name)
+    if path.exists() and not path.is_file():
+        raise InvalidRequest(
+            f"{name} is no file", hint="give - and redirect that, for a pipe or a device"
+        )
     if not replaces and path.exists():
         raise InvalidRequest(f"{name} is there already", hint="name another file, or remove it")
+    if path.is_symlink():
+        path = path.resolve()
     if not path.parent.is_dir():
         raise InvalidRequest(f"there is no folder {path_text(path.parent)} for {name}")
     return Place(path, replaces=replaces)
 
 
 def put(call: Invocation, place: Place, data: bytes, facts: dict[str, Any], sentence: str) -> None:
-    """Put `data` in its place and say so: as `facts`, or as a sentence to a person; a person
-    who named no place sees the data."""
-    if place.plain or (place.path is None and call.format == "table"):
+    """Put `data` in its place and say so; see `tell`."""
+    tell(call, placed(place, data, facts), data, sentence, plain=place.plain)
+
+
+def placed(place: Place, data: bytes, facts: dict[str, Any]) -> dict[str, Any]:
+    """Put `data` into the file, if it is to be one; the facts, and where it is."""
+    if place.path is None:
+        return facts
+    write_file(place, data)
+    return {**facts, "output": path_text(place.path)}
+
+
+def tell(
+    call: Invocation, facts: dict[str, Any], data: bytes, sentence: str, *, plain: bool
+) -> None:
+    """Say what was made: as `facts`, or as a sentence to a person; a person who named no place
+    sees the data, and so does whoever wanted it `plain`."""
+    file = facts.get("output")
+    if plain or (file is None and call.format == "table"):
         output.write(data)
         return
-    if place.path is not None:
-        write_file(place, data)
-        facts = {**facts, "output": path_text(place.path)}
-        sentence = f"{sentence}, in {path_text(place.path)}"
-    presentation.show_done(call, facts, lambda _: sentence)
+    said = sentence if file is None else f"{sentence}, in {file}"
+    presentation.show_done(call, facts, lambda _: said)
 
 
 def write_file(place: Place, data: bytes) -> None:

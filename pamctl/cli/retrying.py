@@ -41,7 +41,7 @@ def retry_secret(environment: Mapping[str, str]) -> bytes:
     except FileNotFoundError:
         from pamctl.store import files
 
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        files.ensure_directories(path.parent, mode=0o700)
         # Where another process was first, its secret is the one.
         with contextlib.suppress(FileExistsError):
             files.create_new(path, os.urandom(_SECRET_BYTES), mode=0o600)

@@ -137,5 +137,5 @@ def save_user_settings(environment: Mapping[str, str], said: Mapping[str, Any]) 
     from pamctl.store import files
 
     path = user_file(environment)
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    files.ensure_directories(path.parent, mode=0o700)
     files.replace_whole(path, canonical(dict(said)) + b"\n", mode=0o600)

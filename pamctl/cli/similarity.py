@@ -8,6 +8,7 @@ import typer
 from pamctl.cli import input as given
 from pamctl.cli.invocation import Invocation
 from pamctl.errors import InvalidRequest
+from pamctl.limits import APPROXIMATE_FROM_VECTORS
 
 Space = Annotated[
     str | None,
@@ -37,17 +38,27 @@ Hybrid = Annotated[
         " embedder's vectors.",
     ),
 ]
+Exact = Annotated[bool, typer.Option("--exact", help="Compare all vectors, whatever their number.")]
+Approximate = Annotated[
+    bool,
+    typer.Option(
+        "--approximate",
+        help="Search a graph over the vectors, which may miss some; it is made where there is"
+        f" none. With more than {APPROXIMATE_FROM_VECTORS:,} vectors one that is there is used"
+        " unasked.",
+    ),
+]
 
 
 def members(
-    space: str | None, vector: str | None, like: str | None, hybrid: bool
+    space: str | None, vector: str | None, like: str | None, hybrid: bool, search: str | None
 ) -> dict[str, Any]:
     """The members of a query that ask for similarity."""
     if space is None and hybrid and vector is None:
         from pamctl.index.hashed_text import SPACE_ID
 
         space = SPACE_ID
-    if space is None and (vector is not None or like is not None):
+    if space is None and not (vector is None and like is None and search is None):
         raise InvalidRequest(
             "vectors mean something in one Embedding Space alone", hint="name it with --space"
         )
@@ -56,7 +67,15 @@ def members(
         "vector": None if vector is None else _numbers(vector),
         "like_object_id": like,
         "hybrid": hybrid or None,
+        "search": search,
     }
+
+
+def way(exact: bool, approximate: bool) -> str | None:
+    """How vectors are to be searched; None for whatever suits."""
+    if exact and approximate:
+        raise InvalidRequest("--exact and --approximate exclude each other")
+    return "exact" if exact else "approximate" if approximate else None
 
 
 def _numbers(file: str) -> list[int | float]:
@@ -71,7 +90,7 @@ def disclose(call: Invocation, answer: Mapping[str, Any]) -> None:
     said = answer.get("similarity")
     if said is None or call.format == "json":
         return
-    left_out = said["without_vector"]
+    left_out = said.get("without_vector")
     pinned = "best effort" if said["best_effort"] else "repeatable"
     call.note(
         f"{said['kind']} ranking in {said['embedding_space_id']}, {said['search']}, {pinned}"

@@ -151,6 +151,7 @@ def verb(
         def command(ctx: typer.Context, **values: Any) -> None:
             call: Invocation = ctx.obj
             call.accept({flag.name: values.pop(flag.name) for flag in common})
+            call.command, call.arguments = ctx.command_path.partition(" ")[2], values
             try:
                 function(call, **values)  # type: ignore[call-arg]
             finally:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
-from binascii import Error
+from binascii import Error, a2b_base64, b2a_base64
+
+_URL_SAFE, _STANDARD = bytes.maketrans(b"+/", b"-_"), bytes.maketrans(b"-_", b"+/")
 
 
 def encode(data: bytes) -> str:
     """Unpadded base64url of `data`."""
-    return urlsafe_b64encode(data).rstrip(b"=").decode("ascii")
+    return b2a_base64(data, newline=False).translate(_URL_SAFE).rstrip(b"=").decode("ascii")
 
 
 def decode(text: str) -> bytes:
@@ -18,7 +19,8 @@ def decode(text: str) -> bytes:
     final bits: whatever `encode` would not have written.
     """
     try:
-        data = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
+        # Tolerant of much, which the comparison is not.
+        data = a2b_base64(text.encode("ascii").translate(_STANDARD) + b"=" * (-len(text) % 4))
     except (Error, UnicodeEncodeError) as cause:
         raise ValueError("not base64url") from cause
     if encode(data) != text:

@@ -11,6 +11,7 @@ and an integer must be spelled as one: JSON Schema lets `1.0` pass for 1, and we
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,6 +66,15 @@ def is_valid(name: str, value: Any) -> bool:
     validator = _validators.get(name) or _compile(name)
     try:
         return validator.is_valid(value)
+    except ValueError:  # no JSON value at all
+        return False
+
+
+def are_valid(name: str, values: Iterable[Any]) -> bool:
+    """Whether each of `values` is a document of that name."""
+    validator = _validators.get(name) or _compile(name)
+    try:
+        return all(map(validator.is_valid, values))
     except ValueError:  # no JSON value at all
         return False
 
@@ -139,7 +149,10 @@ def _retrieve(uri: str) -> Any:
 
 
 def _enforced(name: str) -> Any:
-    """The schema with our keyword wherever it asks for an integer."""
+    """The schema with our keyword wherever it asks for an integer. A name with a fragment is
+    that of a part of a schema, as in `ledger-entry#/$defs/event_body`."""
+    if "#" in name:
+        return {"$ref": URN + name}
     return _with_integer_keyword(schema(name))
 
 

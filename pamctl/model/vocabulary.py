@@ -98,6 +98,8 @@ OrderField = Literal[
     "retention_state",
     "validation_state",
     "integrity_digest",
+    "source_confidence",
+    "transformation_parent",
     "relevance",
 ]
 

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests.cli.result_schemas import require_result
-from tests.conftest import clean_environment, pamctl_program
+from tests.conftest import clean_environment, measured_once, pamctl_program
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Program:
             [*self.command, *words],
             capture_output=True,
             cwd=self.folder,
-            env=environment,
+            env=measured_once(environment, words),
             timeout=60,
             check=False,
             **streams,
@@ -108,7 +108,9 @@ class Program:
             stdout=terminal,
             stderr=terminal,
             cwd=self.folder,
-            env={**self.environment, "TERM": "xterm", "COLUMNS": "100", **(env or {})},
+            env=measured_once(
+                {**self.environment, "TERM": "xterm", "COLUMNS": "100", **(env or {})}, words
+            ),
         )
         os.close(terminal)
         shown = b""

@@ -81,6 +81,7 @@ def test_the_users_store_is_where_there_is_no_other(pamctl: Program) -> None:
     assert done == {
         "name": "store",
         "origin": str(user_file(pamctl)),
+        "replayed": False,
         "value": str(pamctl.folder / "far" / ".pam"),
     }
     assert pamctl("status").json["path"] == str(pamctl.folder / "far" / ".pam")

@@ -35,6 +35,7 @@ def test_vectors_go_in_and_come_out(spaced: Program) -> None:
     assert [json.loads(line)["vector"] for line in out.stdout.splitlines()] == [[0.5, 1], [0, 0.25]]
     assert spaced("embed", "delete", "mem:1").json == {
         "deleted": 1,
+        "replayed": False,
         "scope_id": "workspace:default",
     }
     # What was exported can be put again.

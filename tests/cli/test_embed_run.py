@@ -62,6 +62,7 @@ def test_only_what_is_missing_or_stale_is_embedded(spaced: Program, remember: An
         "embedded": 2,
         "embedding_space_id": "emb:a",
         "gone": 0,
+        "replayed": False,
         "scope_id": "workspace:default",
         "without_text": 0,
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -147,6 +148,42 @@ def test_a_file_appears_whole_or_not_at_all(
     assert (in_store.folder / "a.jsonl").read_bytes() == b"what was there"
     assert in_store("export", "--output", "a.jsonl").status == 0
     assert {path.name for path in in_store.folder.iterdir()} == {".pam", "a.jsonl"}
+
+
+def test_a_file_that_is_there_is_replaced_whole_and_that_is_said(
+    in_store: Program, remember: Callable[..., Any]
+) -> None:
+    """As `git bundle create` does it, so that an export can be made again and again. A file
+    keeps its mode, and a link stays a link."""
+    remember("tea")
+    old = in_store.folder / "memory.jsonl"
+    old.write_bytes(b"older and longer than the new one\n" * 1000)
+    old.chmod(0o600)
+    (in_store.folder / "latest").symlink_to(old)
+    done = in_store("export", "--output", "latest")
+    assert done.json["file"] == "latest"
+    assert b"latest was there, and was replaced" in done.stderr
+    assert old.read_bytes() == in_store("export").stdout
+    assert old.stat().st_mode & 0o777 == 0o600
+    assert (in_store.folder / "latest").is_symlink()
+    assert not list(in_store.folder.glob(".*.new"))
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("/dev/null", "no file"),
+        (".pam/store.json", "within the store"),
+        ("nowhere/memory.jsonl", "no folder nowhere"),
+    ],
+)
+def test_what_is_no_place_for_a_file_is_left_alone(in_store: Program, file: str, said: str) -> None:
+    before = (in_store.folder / ".pam" / "store.json").read_bytes()
+    done = in_store("export", "--output", file)
+    assert (done.status, done.stdout) == (2, b"")
+    assert said in done.error["message"]
+    assert (in_store.folder / ".pam" / "store.json").read_bytes() == before
+    assert Path("/dev/null").is_char_device()
 
 
 def test_a_damaged_version_is_not_carried_away(

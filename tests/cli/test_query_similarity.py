@@ -88,6 +88,8 @@ def test_refusals(embedded: Program) -> None:
         (("--space", BUILTIN, "--text", "tea", "--order-by", "object_id"), b"", 2),
         (("--space", BUILTIN, "--text", "tea", "--relationships"), b"", 2),
         (("--space", BUILTIN, "--text", "tea", "--scope", "workspace:new"), b"", 10),
+        (("--space", BUILTIN, "--text", "tea", "--exact", "--approximate"), b"", 2),
+        (("--text", "tea", "--approximate"), b"", 2),
     ):
         refused = ask(embedded, *words, stdin=stdin)
         assert refused.status == status, (words, refused.stderr)
@@ -105,6 +107,18 @@ def test_without_numpy_it_says_what_to_install(embedded: Program) -> None:
     # Whatever does not search does not need it.
     assert embedded("embed", "run", "--builtin", env=env).status == 0
     assert embedded("query", "--text", "kiln", "--any-state", env=env).status == 0
+
+
+def test_an_approximate_search_is_asked_for_by_name(embedded: Program, remember: Any) -> None:
+    pytest.importorskip("usearch", reason="search by a graph needs the extra 'approximate'")
+    for number in range(3, 11):
+        remember(f"Lake number {number}.", "--id", f"mem:{number}")
+    embedded("embed", "run", "--builtin")
+    asked = ("--space", BUILTIN, "--text", "sunrise", "--limit", "1")
+    said = ask(embedded, *asked, "--approximate", "--format", "jsonl")
+    assert f"semantic ranking in {BUILTIN}, approximate, best effort".encode() in said.stderr
+    assert json.loads(said.stdout)["object_id"] == "mem:1"
+    assert ask(embedded, *asked, "--exact").json["similarity"]["search"] == "exact"
 
 
 def test_a_query_document(embedded: Program) -> None:

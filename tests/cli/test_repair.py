@@ -21,7 +21,8 @@ def _version(in_store: Program) -> Path:
 def test_a_healthy_store_needs_nothing(in_store: Program, remember: Remember) -> None:
     remember("tea")
     answer = in_store("repair").json
-    assert answer == {"actions": [], "applied": False, "clean": True, "findings": []}
+    assert (answer.pop("actions"), answer.pop("findings")) == ([], [])
+    assert answer == {"applied": False, "clean": True, "replayed": False}
 
 
 def test_a_plan_changes_nothing_and_apply_carries_it_out(

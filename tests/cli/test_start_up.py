@@ -9,11 +9,14 @@ import pytest
 
 from tests.cli.catalogue import VERBS, call_of
 from tests.cli.conftest import Program
+from tests.conftest import unmeasured
 
 HEAVY = {
+    "_hashlib",
     "cbor2",
     "cryptography",
     "filelock",
+    "hmac",
     "json_merge_patch",
     "jsonpatch",
     "jsonpath",
@@ -37,7 +40,7 @@ def imported_by(program: Program, *words: str, check: bool = True) -> set[str]:
         capture_output=True,
         cwd=program.folder,
         # Measuring coverage imports modules of its own.
-        env={n: v for n, v in program.environment.items() if not n.startswith("COVERAGE_")},
+        env=unmeasured(program.environment),
         check=check,
     )
     return set(done.stderr.decode().split())
@@ -92,6 +95,53 @@ READING = [
 def test_every_command_that_reads_stays_light(in_store: Program, words: tuple[str, ...]) -> None:
     """Also where it fails: with the least that it can be called with."""
     assert HEAVY & imported_by(in_store, *call_of(words), check=False) == set()
+
+
+WRITING = {"pamctl.service.desk", "pamctl.store.commit", "pamctl.cli.once"}
+
+OWN_MODULES_MAX = 95
+"""Modules of pamctl that the largest of these imports, and a few to spare."""
+
+
+@pytest.mark.parametrize(
+    ("words", "spared"),
+    [
+        (("read", "mem:tea"), WRITING),
+        (("query", "--text", "tea"), WRITING),
+        (("snapshot", "list"), WRITING - {"pamctl.cli.once"}),
+        (("schema", "list"), WRITING),
+        (("space", "list"), WRITING),
+        (("subscribe", "list"), WRITING - {"pamctl.cli.once"}),
+        (("delegate", "list"), {"pamctl.cli.once"}),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_who_reads_imports_little_and_nothing_that_writes(
+    in_store: Program, words: tuple[str, ...], spared: set[str]
+) -> None:
+    in_store("create", "--type", "claim", "--content", '"tea"', "--id", "mem:tea")
+    modules = imported_by(in_store, *words)
+    assert modules & spared == set()
+    assert len([name for name in modules if name.startswith("pamctl")]) <= OWN_MODULES_MAX
+
+
+def test_of_a_group_one_command_is_built(in_store: Program) -> None:
+    script = (
+        "import sys; sys.argv = ['pamctl', 'subscribe', 'list']\n"
+        "from pamctl.cli import verbs; made, verb = [], verbs.Verb.__init__\n"
+        "def init(self, *a, **k): made.append(k['name']); verb(self, *a, **k)\n"
+        "verbs.Verb.__init__ = init\n"
+        "from pamctl.cli.main import run; status = run()\n"
+        "print(*made, file=sys.stderr); sys.exit(status)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        cwd=in_store.folder,
+        env=in_store.environment,
+        check=True,
+    )
+    assert done.stderr.decode().split() == ["list"]
 
 
 def test_version_imports_next_to_nothing(pamctl: Program) -> None:

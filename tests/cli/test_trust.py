@@ -95,6 +95,13 @@ def test_what_is_recorded_anew_is_attested_by_the_owner(in_store: Program) -> No
     assert (
         found["by the owner"] == f"trust=trusted authorship=attested author_key={key} custody=true"
     )
+    # A newer key takes the owner's place, and the word of the older one still counts; revoked,
+    # it does not.
+    me = ("--actor", "actor:local:other", "--owner")
+    assert other("key", "generate", "newer", *me).status == 0
+    assert labels(other, "third", *scope) == found
+    other("key", "revoke", "owner")
+    assert labels(other, "fourth", *scope)["by the owner"] == unknown + "false"
 
 
 def test_a_forged_version_is_found(in_store: Program) -> None:

@@ -88,3 +88,19 @@ def test_what_cannot_be_read_is_no_verdict(in_store: Program) -> None:
     assert (missing.status, missing.error["code"]) == (2, "invalid_request")
     nothing = in_store("verify-export", "-")
     assert nothing.status == 11
+
+
+def test_fsck_of_an_export_is_the_same_check(
+    in_store: Program, remember: Callable[..., Any]
+) -> None:
+    remember("tea")
+    assert in_store("export", "--output", "memory.jsonl").status == 0
+    for words in ((), ("--expect-head", "0" * 64)):
+        verdict = in_store("verify-export", "memory.jsonl", *words)
+        assert in_store("fsck", "memory.jsonl", *words) == verdict
+    assert in_store("fsck", "memory.jsonl", "--expect-head", "0" * 64).status == 11
+    for words in (("--forget",), ("--jobs", "2"), ("--store", ".pam")):
+        assert (
+            f"{words[0]} are both given"
+            in in_store("fsck", "memory.jsonl", *words).error["message"]
+        )

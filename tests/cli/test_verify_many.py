@@ -238,11 +238,11 @@ def test_old_ids_can_be_forgotten(relying: Program) -> None:
     assert judged(relying, "one.json", *once) == [("one.json", None)]
     prune = ["verify-projection", "--prune", "--trust", "trust.json", "--register", "seen"]
     early = relying(*prune, "--at", "2026-08-03T09:05:01Z")
-    assert early.json == {"kept": 1, "removed": 0}
+    assert early.json == {"kept": 1, "removed": 0, "replayed": False}
     assert judged(relying, "one.json", *once) == [("one.json", "projection_replay")]
     late = relying(*prune, "--at", "2026-08-03T09:05:01.000001Z")
-    assert late.json == {"kept": 0, "removed": 1}
-    assert relying(*prune).json == {"kept": 0, "removed": 0}
+    assert late.json == {"kept": 0, "removed": 1, "replayed": False}
+    assert relying(*prune).json == {"kept": 0, "removed": 0, "replayed": False}
     for words in (["--prune", "--register", "seen"], ["--prune", "one.json", *prune[2:]]):
         assert relying("verify-projection", *words).status == 2
 

@@ -1,6 +1,5 @@
 """`pamctl audit`: a verdict on an export or a store, and a report of it. `docs/audit.md`."""
 
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +13,7 @@ from pamctl.cli.invocation import Invocation
 from pamctl.cli.paths import as_path, path_text
 from pamctl.cli.results import place_for, write_file
 from pamctl.cli.terminal import output, presentation
+from pamctl.cli.terminal.progress import Waiting
 from pamctl.cli.verbs import application, verb
 from pamctl.errors import (
     EXIT_CHECK_FAILED,
@@ -27,7 +27,7 @@ from pamctl.limits import CHECKPOINT_BYTES_MAX, PROJECTION_RECORD_BYTES_MAX
 if TYPE_CHECKING:
     from pamctl.audit.inventory import Inventory
     from pamctl.audit.pinned_ledger import Ledger
-    from pamctl.audit.report import Audit
+    from pamctl.audit.audited import Audit
 
     Signed = Callable[[Callable[[], Iterable[Ledger]]], list[Mapping[str, Any]]]
 
@@ -91,17 +91,18 @@ def audit(
     is one page that needs no network: what there is, a timeline, who did what, under which
     policies, what was withdrawn, and each finding with its remedy.
     """
-    from pamctl.audit.report import render
-
     if bundle is not None and call.flags.get("store") is not None:
         raise InvalidRequest("an export and --store are both given", hint="give one of them")
     place = None if html is None else place_for(html, replaces=True)
     signed = _signed(checkpoint, trust, witness)
-    found = _of_store(call, signed) if bundle is None else _of_bundle(bundle, signed)
-    found = found._replace(projections=_projections(projections, projection_trust))
+    with Waiting(f"checking {bundle or 'the store'}", quiet=call.quiet):
+        found = _of_store(call, signed) if bundle is None else _of_bundle(bundle, signed)
+        found = found._replace(projections=_projections(projections, projection_trust))
     found = _pinned(found)
     answer = _answer(found)
     if place is not None:
+        from pamctl.audit.report import render
+
         page = render(found)
         if place.plain:
             output.write(page)
@@ -117,7 +118,7 @@ def audit(
 def _of_store(call: Invocation, signed: "Signed") -> "Audit":
     from pamctl.audit.holdings import holdings_of_store
     from pamctl.audit.ledger_sources import store_ledgers
-    from pamctl.audit.report import Audit
+    from pamctl.audit.audited import Audit
     from pamctl.cli.commands.fsck import checked
 
     root = call.store_path
@@ -136,10 +137,12 @@ def _of_store(call: Invocation, signed: "Signed") -> "Audit":
 
 
 def _of_bundle(name: str, signed: "Signed") -> "Audit":
+    import tempfile
+
     from pamctl.audit.bundle import verify_bundle
     from pamctl.audit.holdings import holdings_of_bundle
     from pamctl.audit.ledger_sources import bundle_ledgers
-    from pamctl.audit.report import Audit
+    from pamctl.audit.audited import Audit
 
     with (
         opened_bundle(name) as opener,
@@ -177,9 +180,11 @@ def _signed(
     files are read at once, so that one that cannot be is refused before the work."""
     if not names and (trust or witness):
         raise InvalidRequest("--trust and --witness are about a --checkpoint", hint="name one")
+    if not names:
+        return lambda _: []
     believed = trust_of(trust, witness)
     files = [
-        (name, given.read_bytes(name, "--checkpoint", CHECKPOINT_BYTES_MAX)) for name in names or ()
+        (name, given.read_bytes(name, "--checkpoint", CHECKPOINT_BYTES_MAX)) for name in names
     ]
 
     def verdicts(ledgers: "Callable[[], Iterable[Ledger]]") -> list[Mapping[str, Any]]:

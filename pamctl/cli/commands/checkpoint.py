@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pamctl.cli import input as given
-from pamctl.cli import options
+from pamctl.cli import options, writing
 from pamctl.cli.auditing import CHECKPOINT, TRUST, WITNESS, judged, opened_bundle, trust_of
 from pamctl.cli.invocation import Invocation
-from pamctl.cli.results import Output, place_for, put
+from pamctl.cli.once import once
+from pamctl.cli.results import STANDARD_OUTPUT, Output, place_for, placed, put, tell
 from pamctl.cli.terminal import output, presentation
+from pamctl.cli.terminal.progress import Waiting
 from pamctl.cli.verbs import application, verb
 from pamctl.errors import (
     EXIT_CHECK_FAILED,
     AccessDenied,
+    DuplicateOperation,
     InvalidRequest,
     ObjectNotFound,
     PolicyDenied,
@@ -42,10 +45,17 @@ Key = Annotated[
 
 @verb(
     app,
-    options.SCOPED,
+    writing.KEYED,
     example="""pamctl checkpoint create --output today.checkpoint
 pamctl checkpoint create --key laptop --output - | git hash-object -w --stdin""",
-    errors=(ObjectNotFound, ScopeNotFound, AccessDenied, PolicyDenied, ServiceUnavailable),
+    errors=(
+        ObjectNotFound,
+        ScopeNotFound,
+        DuplicateOperation,
+        AccessDenied,
+        PolicyDenied,
+        ServiceUnavailable,
+    ),
 )
 def create(
     call: Invocation,
@@ -67,12 +77,19 @@ def create(
     stands for every byte of them. Kept where the store's writers cannot change it, it shows
     any later change to what was signed. The whole ledger is read first.
     """
+    facts = once(call, lambda: _created(call, key, record, to), paths=("to",))
+    sentence = f"signed the head of {facts['size']} entries"
+    tell(call, facts, facts["checkpoint"].encode(), sentence, plain=to == STANDARD_OUTPUT)
+
+
+def _created(call: Invocation, key: str, record: bool, to: str | None) -> dict[str, Any]:
     from pamctl.crypto.signed_notes import ED25519, verifier_key
 
     place = place_for(to)
     ledger = _ledger(call)
     private = _private(call, key)
-    checkpoint, note = ledger.create(private)
+    with Waiting("reading the ledger", quiet=call.quiet):
+        checkpoint, note = ledger.create(private)
     if record:
         request = call.request(checkpoint=note.encoded().decode())
         call.perform("checkpoint_record", request)
@@ -85,16 +102,16 @@ def create(
         "key_id": private.public.key_id,
         "verifier_key": verifier_key(checkpoint.origin, ED25519, private.public),
     }
-    put(call, place, note.encoded(), facts, f"signed the head of {checkpoint.size} entries")
+    return placed(place, note.encoded(), facts)
 
 
 @verb(
     app,
-    (options.STORE, options.OPERATION_ID, *options.PRINTING),
+    (*writing.RETRYING, options.STORE, options.OPERATION_ID, *options.PRINTING),
     example="""pamctl checkpoint cosign today.checkpoint --key witness --trust owner.pem
 pamctl checkpoint cosign new.checkpoint --key witness --trust owner.pem \\
     --from old.checkpoint --proof old-to-new.proof""",
-    errors=(ObjectNotFound, ScopeNotFound, ServiceUnavailable),
+    errors=(ObjectNotFound, ScopeNotFound, DuplicateOperation, ServiceUnavailable),
 )
 def cosign(
     call: Invocation,
@@ -123,15 +140,29 @@ def cosign(
     verified first, and with --from also that nothing was changed since that checkpoint.
     Without --output the file gets the signature.
     """
-    from pamctl.exchange.checkpoints import read_checkpoint, witness
-
-    data = given.read_bytes(checkpoint, "FILE", CHECKPOINT_BYTES_MAX)
     if to is None and checkpoint == given.STANDARD_INPUT:
         raise InvalidRequest(
             "a checkpoint on standard input has no file", hint="say where it goes with --output"
         )
+
+    def sign() -> dict[str, Any]:
+        data = given.read_bytes(checkpoint, "FILE", CHECKPOINT_BYTES_MAX)
+        _require_seen(data, checkpoint, trust, since, proof)
+        return _cosigned(call, data, checkpoint, key, name, to)
+
+    # A file that gets the signature is not what it was when the request is made again.
+    reads = ("since", "proof") if to is None else ("checkpoint", "since", "proof")
+    facts = once(call, sign, reads=reads, paths=("checkpoint", "to"))
+    sentence = f"cosigned as {name or key}"
+    tell(call, facts, facts["checkpoint"].encode(), sentence, plain=to == STANDARD_OUTPUT)
+
+
+def _cosigned(
+    call: Invocation, data: bytes, checkpoint: str, key: str, name: str | None, to: str | None
+) -> dict[str, Any]:
+    from pamctl.exchange.checkpoints import read_checkpoint, witness
+
     place = place_for(checkpoint if to is None else to, replaces=to is None)
-    _require_seen(data, checkpoint, trust, since, proof)
     private = _private(call, key)
     seconds = call.store.sources.clock() // 1_000_000_000
     note = witness(read_checkpoint(data, checkpoint), name or key, private, seconds)
@@ -140,7 +171,7 @@ def cosign(
         "key_id": private.public.key_id,
         "signatures": len(note.signatures),
     }
-    put(call, place, note.encoded(), facts, f"cosigned as {name or key}")
+    return placed(place, note.encoded(), facts)
 
 
 @verb(

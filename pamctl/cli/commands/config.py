@@ -5,14 +5,16 @@ from typing import Annotated, Any
 
 import typer
 
-from pamctl.cli import options, settings
+from pamctl.cli import options, settings, writing
 from pamctl.cli.invocation import Invocation
+from pamctl.cli.once import once, refuse_key
 from pamctl.cli.paths import as_path, path_text
 from pamctl.cli.settings import SETTINGS
 from pamctl.cli.terminal import output, presentation
 from pamctl.cli.terminal.presentation import Column
 from pamctl.cli.verbs import application, verb
 from pamctl.errors import (
+    DuplicateOperation,
     InvalidObject,
     InvalidRequest,
     ObjectNotFound,
@@ -25,12 +27,12 @@ app = application()
 
 @verb(
     app,
-    options.STORED,
+    (*writing.RETRYING, *options.STORED),
     example="""pamctl config --show-origin
 pamctl config format table
 pamctl config auto_create_scopes false
 pamctl config actor --unset""",
-    errors=(ObjectNotFound, ScopeNotFound, ServiceUnavailable),
+    errors=(ObjectNotFound, ScopeNotFound, DuplicateOperation, ServiceUnavailable),
 )
 def config(
     call: Invocation,
@@ -55,6 +57,8 @@ def config(
     ~/.config/pamctl/config.json. What concerns a store is kept in the store; who acts and how
     to print is never taken from there.
     """
+    if value is None and not unset:
+        refuse_key(call, "what is set is only shown")
     if name is None:
         if unset or user:
             raise InvalidRequest("--unset and --user say more of a setting", hint="name one")
@@ -89,6 +93,11 @@ def _show(call: Invocation, name: str, show_origin: bool) -> None:
 
 
 def _set(call: Invocation, name: str, text: str | None, *, user: bool) -> None:
+    done = once(call, lambda: _is_set(call, name, text, user=user))
+    presentation.show_done(call, done, _sentence)
+
+
+def _is_set(call: Invocation, name: str, text: str | None, *, user: bool) -> dict[str, Any]:
     setting = settings.find(name)
     if user and not setting.of_user:
         raise InvalidRequest(f"'{name}' is a setting of a store", hint="leave out --user")
@@ -101,8 +110,7 @@ def _set(call: Invocation, name: str, text: str | None, *, user: bool) -> None:
 
         configure(call.store.layout, {name: value})
         place = path_text(call.store.layout.store_file)
-    done = {"name": name, "origin": place, "value": value}
-    presentation.show_done(call, done, _sentence)
+    return {"name": name, "origin": place, "value": value}
 
 
 def _set_user(call: Invocation, name: str, value: Any) -> None:

@@ -6,8 +6,9 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from pamctl.cli import input as given
-from pamctl.cli import options
+from pamctl.cli import options, writing
 from pamctl.cli.invocation import Invocation
+from pamctl.cli.once import once
 from pamctl.cli.terminal import presentation
 from pamctl.cli.terminal.presentation import Column
 from pamctl.cli.terminal.progress import Progress
@@ -15,6 +16,7 @@ from pamctl.cli.verbs import application, verb
 from pamctl.encoding import strict_json
 from pamctl.errors import (
     AccessDenied,
+    DuplicateOperation,
     EmbeddingSpaceMismatch,
     InvalidRequest,
     ObjectDeleted,
@@ -69,12 +71,13 @@ Space = Annotated[
 
 @verb(
     app,
-    options.SCOPED,
+    writing.KEYED,
     example="""pamctl embed put vectors.jsonl
 pamctl embed put --space space:minilm:1 < vectors.jsonl""",
     errors=(
         ObjectNotFound,
         ScopeNotFound,
+        DuplicateOperation,
         AccessDenied,
         ObjectRedacted,
         ObjectDeleted,
@@ -102,6 +105,11 @@ def put(
     A memory has one vector in a space; a later one takes its place. A thousand lines are
     kept together or not at all; what stands before a line that fails stays.
     """
+    done = once(call, lambda: _put(call, file, space), reads=("file",))
+    presentation.show_done(call, done, lambda result: f"kept {result['embedded']} vectors")
+
+
+def _put(call: Invocation, file: str, space: str | None) -> dict[str, Any]:
     done: dict[str, Any] = {"embedded": 0, "embedding_space_ids": [], "scope_id": call.scope_id}
     with given.open_bytes(file, "the vectors") as lines:
         for first, embeddings in _chunks(lines, space):
@@ -114,16 +122,17 @@ def put(
             answer["embedded"] += done["embedded"]
             spaces = {*done["embedding_space_ids"], *answer["embedding_space_ids"]}
             done = {**answer, "embedding_space_ids": sorted(spaces)}
-    presentation.show_done(call, done, lambda result: f"kept {result['embedded']} vectors")
+    return done
 
 
 @verb(
     app,
-    options.SCOPED,
+    writing.KEYED,
     example="pamctl embed delete mem:tea\npamctl embed delete --space space:minilm:1",
     errors=(
         ObjectNotFound,
         ScopeNotFound,
+        DuplicateOperation,
         AccessDenied,
         EmbeddingSpaceMismatch,
         ServiceUnavailable,
@@ -144,7 +153,7 @@ def delete(
     if object_id is None and space is None:
         raise InvalidRequest("name a memory, or a space with --space")
     request = call.request(object_id=object_id, embedding_space_id=space)
-    result = call.perform("embedding_delete", request)
+    result = once(call, lambda: call.perform("embedding_delete", request))
     presentation.show_done(call, result, lambda done: f"took away {done['deleted']} vectors")
 
 
@@ -189,11 +198,12 @@ def export(
 
 @verb(
     app,
-    options.SCOPED,
+    writing.KEYED,
     example="""pamctl embed run --builtin
 pamctl embed run --space space:minilm:1 --command 'python embedder.py'""",
     errors=(
         ScopeNotFound,
+        DuplicateOperation,
         AccessDenied,
         EmbeddingSpaceMismatch,
         ServiceUnavailable,
@@ -232,6 +242,17 @@ def run(
         raise InvalidRequest("--builtin has a space of its own", hint="leave --space out")
     if command is not None and space is None:
         raise InvalidRequest("--command needs --space: what its vectors mean")
+    done = once(call, lambda: _run(call, space, command, batch, patience))
+    presentation.show_done(call, done, lambda result: f"made {result['embedded']} vectors")
+
+
+def _run(
+    call: Invocation,
+    space: str | None,
+    command: str | None,
+    batch: int | None,
+    patience: int | None,
+) -> dict[str, Any]:
     from pamctl.bindings import embedding
 
     def perform(operation: str, members: dict[str, Any]) -> Any:
@@ -256,8 +277,7 @@ def run(
         except PamError as error:
             error.details["embedded"] = tally.embedded
             raise
-    done = {"embedding_space_id": space, "scope_id": call.scope_id, **vars(tally)}
-    presentation.show_done(call, done, lambda result: f"made {result['embedded']} vectors")
+    return {"embedding_space_id": space, "scope_id": call.scope_id, **vars(tally)}
 
 
 def _started(command: str, patience: int | None) -> "Embedder":

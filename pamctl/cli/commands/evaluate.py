@@ -3,17 +3,19 @@
 import os
 import signal
 import subprocess
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from pamctl.cli import options
+from pamctl.cli import writing
 from pamctl.cli.invocation import EVALUATION_VARIABLE, Invocation
+from pamctl.cli.once import once
 from pamctl.cli.paths import path_text
 from pamctl.cli.verbs import application, verb
 from pamctl.encoding.canonical import canonical
 from pamctl.errors import (
     AccessDenied,
+    DuplicateOperation,
     InvalidRequest,
     PolicyDenied,
     ScopeNotFound,
@@ -29,11 +31,12 @@ SOURCE_VARIABLE = "PAM_EVALUATION_SOURCE"
 
 @verb(
     app,
-    options.SCOPED,
+    writing.KEYED,
     example="pamctl evaluate --snapshot snap:run-1 -- ./agent.sh --quick",
     errors=(
         ScopeNotFound,
         SnapshotNotFound,
+        DuplicateOperation,
         AccessDenied,
         PolicyDenied,
         ServiceUnavailable,
@@ -68,10 +71,22 @@ def evaluate(
     PAM_EVALUATION_SOURCE, can be read, as the snapshot has it; nothing else can be read, and
     nothing else written. Two runs write the same ledger, byte for byte.
 
-    It ends with the status of the command.
+    It ends with the status of the command. Under a key that was used before, the command is not
+    run again.
     """
     if call.environment.get(EVALUATION_VARIABLE):
         raise InvalidRequest("an evaluation cannot hold another one")
+    done = once(call, lambda: _evaluated(call, command, snapshot, into))
+    told = f"{done['scope_id']} ends at sequence {done['sequence']}, head {done['head']}"
+    call.note(f"{told}; it was run before" if done["replayed"] else told)
+    if done["status"]:
+        raise typer.Exit(done["status"])
+
+
+def _evaluated(
+    call: Invocation, command: list[str], snapshot: str, into: str | None
+) -> dict[str, Any]:
+    """Where the evaluation's scope ends, and the status of the command."""
     from pamctl.service.evaluation import as_document, begin
 
     evaluation = begin(
@@ -93,9 +108,8 @@ def evaluate(
     environment = {**call.environment, **in_locale}
     status = _run(command, environment)
     head = call.store.head(evaluation.scope_id)
-    call.note(f"{evaluation.scope_id} ends at sequence {head['sequence']}, head {head['head']}")
-    if status:
-        raise typer.Exit(status)
+    ended = {"sequence": head["sequence"], "head": head["head"]}
+    return {"scope_id": evaluation.scope_id, "status": status, **ended}
 
 
 def _run(command: list[str], environment: dict[str, str]) -> int:

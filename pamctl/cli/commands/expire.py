@@ -4,21 +4,22 @@ from typing import Annotated
 
 import typer
 
-from pamctl.cli import options
+from pamctl.cli import options, writing
 from pamctl.cli.invocation import Invocation
+from pamctl.cli.once import once, refuse_key
 from pamctl.cli.terminal import presentation
 from pamctl.cli.verbs import application, verb
-from pamctl.errors import AccessDenied, ScopeNotFound, ServiceUnavailable
+from pamctl.errors import AccessDenied, DuplicateOperation, ScopeNotFound, ServiceUnavailable
 
 app = application()
 
 
 @verb(
     app,
-    options.SCOPED,
+    writing.KEYED,
     example="""pamctl expire --dry-run
 pamctl expire --scope workspace:meetings""",
-    errors=(ScopeNotFound, AccessDenied, ServiceUnavailable),
+    errors=(ScopeNotFound, DuplicateOperation, AccessDenied, ServiceUnavailable),
 )
 def expire(
     call: Invocation,
@@ -33,7 +34,10 @@ def expire(
     retention is 'expired', on the basis of its rule. Nothing expires unless this is called,
     nothing is hidden or removed by it, and a memory under legal hold is never due.
     """
-    answer = call.perform("expire", call.request(dry_run=dry_run or None, limit=limit))
+    if dry_run:
+        refuse_key(call, "--dry-run changes nothing")
+    request = call.request(dry_run=dry_run or None, limit=limit)
+    answer = once(call, lambda: call.perform("expire", request))
     if answer["held"]:
         call.note(f"{answer['held']} more would be due, were it not for a legal hold")
     for refused in answer["refused"]:

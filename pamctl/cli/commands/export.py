@@ -12,8 +12,9 @@ import typer
 
 from pamctl.cli import options
 from pamctl.cli.invocation import Invocation
-from pamctl.cli.paths import as_path, path_text
+from pamctl.cli.results import STANDARD_OUTPUT, place_for
 from pamctl.cli.terminal import output, presentation
+from pamctl.cli.terminal.progress import FileProgress
 from pamctl.cli.verbs import application, verb
 from pamctl.errors import (
     AccessDenied,
@@ -26,7 +27,6 @@ from pamctl.errors import (
 
 app = application()
 
-_STANDARD_OUTPUT = "-"
 _COPY_BYTES = 1 << 20
 _FORMS: Mapping[str, tuple[str, str]] = {
     "bundle": ("", ""),
@@ -97,7 +97,7 @@ pamctl export --object mem:tea --output tea.jsonl""",
 )
 def export(
     call: Invocation,
-    file: Output = _STANDARD_OUTPUT,
+    file: Output = STANDARD_OUTPUT,
     all_scopes: Annotated[
         bool, typer.Option("--all-scopes", help="Every scope that the actor may export.")
     ] = False,
@@ -135,29 +135,43 @@ def export(
         actor=call.actor,
         operation_id=call.flags.get("operation_id"),
     )
-    answer = _export(write, file, form, compressed=compress or file.endswith(".zst"))
-    if file != _STANDARD_OUTPUT:
+    place = place_for(file, replaces=True)
+    if place.path is not None and call.store_path.resolve() in place.path.resolve().parents:
+        raise InvalidRequest(
+            f"{file} is within the store", hint="name a file that is not part of it"
+        )
+    replaced = place.path is not None and place.path.exists()
+    with FileProgress("written", quiet=call.quiet) as progress:
+
+        def counted(target: IO[bytes]) -> dict[str, Any]:
+            return write(progress.of(target))
+
+        compressed = compress or file.endswith(".zst")
+        answer = _export(counted, place.path, form, compressed=compressed)
+    if place.path is not None:
         presentation.show(call, {**answer, "file": file}, _card)
+        if replaced:
+            call.note(f"{file} was there, and was replaced")
 
 
 def _export(
-    write: Callable[[IO[bytes]], dict[str, Any]], file: str, form: str, *, compressed: bool
+    write: Callable[[IO[bytes]], dict[str, Any]], path: Path | None, form: str, *, compressed: bool
 ) -> dict[str, Any]:
-    """Write a bundle, or what another form makes of it. On standard output nothing appears
-    before all of it is made."""
-    if file != _STANDARD_OUTPUT and form == "bundle" and not compressed:
-        with _file(as_path(file)) as target:
+    """Write a bundle, or what another form makes of it, to a file or to standard output, where
+    nothing appears before all of it is made."""
+    if path is not None and form == "bundle" and not compressed:
+        with _file(path) as target:
             return write(target)
     with tempfile.TemporaryFile(prefix="pamctl-export-") as bundle:
         answer = write(bundle)
         bundle.seek(0)
         with _in_form(form, bundle) as made:
             pieces = _compressed(made) if compressed else _pieces(made)
-            if file == _STANDARD_OUTPUT:
+            if path is None:
                 for piece in pieces:
                     output.write(piece)
             else:
-                with _file(as_path(file)) as target:
+                with _file(path) as target:
                     target.writelines(pieces)
     return answer
 
@@ -203,10 +217,6 @@ def _file(path: Path) -> Iterator[IO[bytes]]:
     """A file to write, which appears whole, or stays what it was."""
     from pamctl.store.files import writing_whole
 
-    if path.is_dir():
-        raise InvalidRequest(f"{path_text(path)} is a folder", hint="name a file")
-    if not path.parent.is_dir():
-        raise InvalidRequest(f"there is no folder {path_text(path.parent)}")
     with writing_whole(path) as target:
         yield target
 

@@ -44,6 +44,14 @@ pamctl fsck --checkpoint today.checkpoint --trust owner.pem""",
 )
 def fsck(
     call: Invocation,
+    bundle: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="FILE",
+            help="An export to check instead, as verify-export does; - is standard input.",
+            show_default=False,
+        ),
+    ] = None,
     jobs: Annotated[
         int | None,
         typer.Option(
@@ -79,12 +87,25 @@ def fsck(
     checkpoint: PINNING = None,
     trust: TRUST = None,
 ) -> None:
-    """Check the whole store.
+    """Check the whole store, or an export.
 
     Nothing in it is changed. Every scope is checked, or the one that --scope or PAM_SCOPE
     names. The heads that it finds are remembered for you, outside the store, and the next
     check holds the ledgers against them.
     """
+    if bundle is not None:
+        _require_none(
+            store=call.flags.get("store"),
+            scope=call.flags.get("scope"),
+            jobs=jobs,
+            expect_count=expect_count,
+            forget=forget,
+        )
+        from pamctl.cli.commands.verify_export import check_export
+
+        heads = [] if expect_head is None else [expect_head]
+        check_export(call, bundle, heads, checkpoint, trust)
+        return
     from pamctl.audit.check import identity
 
     root = call.store_path
@@ -99,6 +120,14 @@ def fsck(
     presentation.show_findings(call, answer, _summary)
     if not answer["clean"]:
         raise typer.Exit(EXIT_CHECK_FAILED)
+
+
+def _require_none(**of_a_store: object) -> None:
+    """Raises InvalidRequest for what says nothing about an export."""
+    for name, value in of_a_store.items():
+        if value:
+            flag = f"--{name.replace('_', '-')}"
+            raise InvalidRequest(f"an export and {flag} are both given", hint="give one of them")
 
 
 def checked(

@@ -6,13 +6,16 @@ from typing import Annotated, Any
 import typer
 
 from pamctl.cli import input as given
-from pamctl.cli import options
+from pamctl.cli import writing
 from pamctl.cli.invocation import Invocation
+from pamctl.cli.once import once, refuse_key
 from pamctl.cli.terminal import presentation
 from pamctl.cli.terminal.presentation import Column
+from pamctl.cli.terminal.progress import FileProgress
 from pamctl.cli.verbs import application, verb
 from pamctl.errors import (
     AccessDenied,
+    DuplicateOperation,
     InvalidObject,
     InvalidRequest,
     LegalHold,
@@ -26,12 +29,13 @@ app = application()
 
 @verb(
     app,
-    options.SCOPED,
+    writing.KEYED,
     example="""pamctl import memory.jsonl
 pamctl import --dry-run memory.jsonl.zst
 pamctl import tea.jsonl --map-scope workspace:default=workspace:tea""",
     errors=(
         ScopeNotFound,
+        DuplicateOperation,
         AccessDenied,
         InvalidObject,
         VersionConflict,
@@ -67,23 +71,37 @@ def import_(
     are recorded anew in a scope of yours, with their ids; so can be a selection, and a file of
     plain envelopes and events from another implementation.
     """
-    from pamctl.exchange.importing import import_bundle
-
-    with given.open_bytes(file, "FILE") as source:
-        answer = import_bundle(
-            call.store,
-            source,
-            map_scopes=_mapping(map_scope or []),
-            dry_run=dry_run,
-            actor=call.actor,
-            operation_id=call.flags.get("operation_id"),
-        )
+    if dry_run:
+        refuse_key(call, "--dry-run changes nothing")
+    mapping = _mapping(map_scope or [])
+    answer = once(call, lambda: _imported(call, file, mapping, dry_run), reads=("file",))
     if call.format == "json":
         presentation.show(call, answer, dict)
     else:
         presentation.show_items(call, {"items": answer["scopes"], "next_cursor": None}, _SCOPES)
+        for what, count in answer.get("passed_over", {}).items():
+            call.note(f"{what.replace('_', ' ')} that were passed over: {count}")
         if dry_run:
             call.note("nothing was changed: this was a dry run")
+
+
+def _imported(
+    call: Invocation, file: str, mapping: Mapping[str, str], dry_run: bool
+) -> Mapping[str, Any]:
+    from pamctl.exchange.importing import import_bundle
+
+    with (
+        given.open_bytes(file, "FILE") as source,
+        FileProgress("read", quiet=call.quiet) as progress,
+    ):
+        return import_bundle(
+            call.store,
+            progress.of(source),
+            map_scopes=mapping,
+            dry_run=dry_run,
+            actor=call.actor,
+            operation_id=call.flags.get("operation_id"),
+        )
 
 
 def _mapping(pairs: list[str]) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """`pamctl index`: the derived index, which can always be made again. PAMSPEC §7.8."""
 
-import gc
 import os
 from collections.abc import Mapping
 from contextlib import closing
@@ -9,16 +8,16 @@ from typing import Annotated, Any
 
 import typer
 
-from pamctl.cli import options
+from pamctl.cli import options, writing
 from pamctl.cli.invocation import Invocation
+from pamctl.cli.once import once
 from pamctl.cli.terminal import presentation
 from pamctl.cli.terminal.presentation import Column
 from pamctl.cli.verbs import application, verb
-from pamctl.errors import InternalError, ScopeNotFound, ServiceUnavailable
+from pamctl.errors import DuplicateOperation, InternalError, ScopeNotFound, ServiceUnavailable
 from pamctl.store.plain_files import plain_size
 
 _JOBS_MAX = 64
-_COLLECT_SELDOM = 1_000_000
 _WORTH_IT = 8 * 1024 * 1024
 
 app = application(summary="Inspect or rebuild the derived index.")
@@ -37,9 +36,9 @@ def status(call: Invocation) -> None:
 
 @verb(
     app,
-    options.SCOPED,
+    writing.KEYED,
     example="pamctl index rebuild --scope workspace:default",
-    errors=(ScopeNotFound, InternalError, ServiceUnavailable),
+    errors=(ScopeNotFound, DuplicateOperation, InternalError, ServiceUnavailable),
 )
 def rebuild(
     call: Invocation,
@@ -49,7 +48,7 @@ def rebuild(
             "--jobs",
             metavar="N",
             parser=options.whole_number(1, _JOBS_MAX),
-            help="How many scopes are read at once; default: one for each processor.",
+            help="How many scopes are read at once; default: one more than there are processors.",
         ),
     ] = None,
 ) -> None:
@@ -58,14 +57,24 @@ def rebuild(
     It is done for every scope, or for the one that --scope or PAM_SCOPE names. Nothing is
     lost by it. The ledger records that it was done, where it can be written.
     """
+    answer = once(call, lambda: _rebuild(call, jobs or _jobs()))
+    presentation.show_items(call, answer, _COLUMNS)
+
+
+def _jobs() -> int:
+    """Each waits for the device when it has made an index; another goes on meanwhile."""
+    return min((os.cpu_count() or 1) + 1, _JOBS_MAX)
+
+
+def _rebuild(call: Invocation, jobs: int) -> dict[str, Any]:
     scopes = [scope["scope_id"] for scope in call.perform("scope_list", {})["items"]]
     named = call.named_scope
     if named is not None and named not in scopes:
         raise ScopeNotFound(f"there is no scope {named}")
     wanted = [scope_id for scope_id in scopes if named in (None, scope_id)]
-    states = _rebuilt(call, wanted, jobs or os.cpu_count() or 1)
+    states = _rebuilt(call, wanted, jobs)
     items = [{"scope_id": scope_id, "index": states[scope_id]} for scope_id in wanted]
-    presentation.show_items(call, {"items": items, "next_cursor": None}, _COLUMNS)
+    return {"items": items, "next_cursor": None}
 
 
 def _rebuilt(call: Invocation, scope_ids: list[str], jobs: int) -> dict[str, Any]:
@@ -83,9 +92,7 @@ def _rebuilt(call: Invocation, scope_ids: list[str], jobs: int) -> dict[str, Any
 
     largest_first = sorted(scope_ids, key=lambda scope_id: -sizes[scope_id])
     rebuild_one = partial(_rebuilt_apart, str(call.store.path), call.actor)
-    # What is made is let go of without cycles; to look for them takes a tenth of the time.
-    calm: dict[str, Any] = {"initializer": gc.set_threshold, "initargs": (_COLLECT_SELDOM,)}
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), **calm) as pool:
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         return dict(zip(largest_first, pool.map(rebuild_one, largest_first), strict=True))
 
 

@@ -1,16 +1,17 @@
 """`pamctl init`: a new store."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pamctl.cli import options, passphrases
+from pamctl.cli import passphrases, writing
 from pamctl.cli.invocation import Invocation
+from pamctl.cli.once import once
 from pamctl.cli.paths import as_path, path_text
 from pamctl.cli.terminal import presentation
 from pamctl.cli.verbs import application, verb
-from pamctl.errors import InvalidRequest, ServiceUnavailable
+from pamctl.errors import DuplicateOperation, InvalidRequest, ServiceUnavailable
 from pamctl.service.open_store import DEFAULT_SCOPE
 from pamctl.service.sources import system_entropy
 
@@ -24,9 +25,9 @@ app = application()
 
 @verb(
     app,
-    options.SCOPED,
+    writing.KEYED,
     example="pamctl init\npamctl init ~/notes --scope workspace:notes",
-    errors=(ServiceUnavailable,),
+    errors=(DuplicateOperation, ServiceUnavailable),
 )
 def init(
     call: Invocation,
@@ -57,25 +58,34 @@ def init(
     what you write is signed with it. A store that is there already is left as it is, and
     shown.
     """
+    path = _place(call, folder)
+    made = once(
+        call,
+        lambda: _made(call, path, owner_key=not no_owner_key, encrypt=encrypt),
+        paths=("folder",),
+        store=path,
+    )
+    presentation.show_done(call, made, _sentence)
+
+
+def _made(call: Invocation, path: Path, *, owner_key: bool, encrypt: bool) -> dict[str, Any]:
     import pamctl
 
-    path = _place(call, folder)
     created = not (path / "store.json").exists()
     store = pamctl.init_store(
         path,
         actor=call.actor,
         default_scope=call.named_scope or call.user.get("default_scope", DEFAULT_SCOPE),
-        owner_key=created and not no_owner_key,
-        seal=_seal(call, encrypt) if created and not no_owner_key else None,
+        owner_key=created and owner_key,
+        seal=_seal(call, encrypt) if created and owner_key else None,
     )
-    made = {
+    return {
         "created": created,
         "default_scope": store.default_scope,
         "format_version": store.config["format_version"],
         "path": path_text(store.path),
         "store_id": store.store_id,
     }
-    presentation.show_done(call, made, _sentence)
 
 
 def _seal(call: Invocation, encrypt: bool) -> "Seal | None":

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from pamctl.cli import input as given
-from pamctl.cli import options, passphrases
+from pamctl.cli import options, passphrases, writing
 from pamctl.cli.invocation import Invocation
+from pamctl.cli.once import once
 from pamctl.cli.paths import as_path
 from pamctl.cli.terminal import presentation
 from pamctl.cli.terminal.presentation import Column
@@ -15,7 +16,13 @@ from pamctl.cli.verbs import application, verb
 from pamctl.crypto.key_forms import GivenKey, read_public_key
 from pamctl.crypto.keys import PrivateKey, PublicKey
 from pamctl.encoding.strict_json import parse
-from pamctl.errors import InvalidRequest, ObjectNotFound, ScopeNotFound, ServiceUnavailable
+from pamctl.errors import (
+    DuplicateOperation,
+    InvalidRequest,
+    ObjectNotFound,
+    ScopeNotFound,
+    ServiceUnavailable,
+)
 from pamctl.store.key_records import KeyRecord
 from pamctl.store.keyring import Keyring
 
@@ -23,6 +30,8 @@ if TYPE_CHECKING:
     from pamctl.store.keyring import Seal
 
 app = application(summary="Make, list and trust signing keys.")
+
+_CHANGING = (*writing.RETRYING, *options.STORED)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the key.", show_default=False)]
 NameOrId = Annotated[
@@ -68,9 +77,9 @@ ValidTo = Annotated[
 
 @verb(
     app,
-    options.STORED,
+    _CHANGING,
     example="pamctl key generate laptop\npamctl key generate agent --actor actor:local:agent",
-    errors=(ScopeNotFound, ServiceUnavailable),
+    errors=(ScopeNotFound, DuplicateOperation, ServiceUnavailable),
 )
 def generate(
     call: Invocation,
@@ -84,26 +93,29 @@ def generate(
 
     The private key stays in the store, readable by you alone, and is never printed.
     """
-    sources = call.store.sources
-    record = _keyring(call).generate(
-        name,
-        seed=sources.entropy(32),
-        now=sources.now(),
-        actor_id=actor,
-        owner=owner,
-        valid_to=valid_to,
-        seal=_seal(call, encrypt),
-    )
-    presentation.show_done(
-        call, _shown(name, record), lambda key: f"made the key {name}, key id {key['key_id']}"
-    )
+
+    def make() -> dict[str, Any]:
+        sources = call.store.sources
+        record = _keyring(call).generate(
+            name,
+            seed=sources.entropy(32),
+            now=sources.now(),
+            actor_id=actor,
+            owner=owner,
+            valid_to=valid_to,
+            seal=_seal(call, encrypt),
+        )
+        return _shown(name, record)
+
+    answer = once(call, make, made=lambda: _made(call, name, actor, owner=owner))
+    presentation.show_done(call, answer, lambda key: f"made the key {name}, key id {key['key_id']}")
 
 
 @verb(
     app,
-    options.STORED,
+    _CHANGING,
     example="pamctl key import agent ~/keys/agent.pem --actor actor:local:agent",
-    errors=(ScopeNotFound, ServiceUnavailable),
+    errors=(ScopeNotFound, DuplicateOperation, ServiceUnavailable),
     name="import",
 )
 def import_key(
@@ -130,20 +142,26 @@ def import_key(
     """
     from pamctl.crypto.private_pem import is_encrypted
 
-    data = given.read_bytes(file, "FILE")
-    unlock = passphrases.unlocking(call.environment)
-    key = PrivateKey.from_pem(data, unlock(name) if is_encrypted(data) else None)
-    record = _keyring(call).add(
-        name,
-        key,
-        now=call.store.sources.now(),
-        actor_id=actor,
-        owner=owner,
-        valid_to=valid_to,
-        seal=_seal(call, encrypt),
+    def take_in() -> dict[str, Any]:
+        data = given.read_bytes(file, "FILE")
+        unlock = passphrases.unlocking(call.environment)
+        key = PrivateKey.from_pem(data, unlock(name) if is_encrypted(data) else None)
+        record = _keyring(call).add(
+            name,
+            key,
+            now=call.store.sources.now(),
+            actor_id=actor,
+            owner=owner,
+            valid_to=valid_to,
+            seal=_seal(call, encrypt),
+        )
+        return _shown(name, record)
+
+    answer = once(
+        call, take_in, reads=("file",), made=lambda: _made(call, name, actor, owner=owner)
     )
     presentation.show_done(
-        call, _shown(name, record), lambda key: f"took in the key {name}, key id {key['key_id']}"
+        call, answer, lambda key: f"took in the key {name}, key id {key['key_id']}"
     )
 
 
@@ -170,10 +188,10 @@ def show(call: Invocation, name: NameOrId) -> None:
 
 @verb(
     app,
-    options.STORED,
+    _CHANGING,
     example="""pamctl key trust adapter.pem --as adapter --adapter-id urn:example:adapter:1
 pamctl key show laptop --json | pamctl --store ../other/.pam key trust - --as author""",
-    errors=(ScopeNotFound, ServiceUnavailable),
+    errors=(ScopeNotFound, DuplicateOperation, ServiceUnavailable),
 )
 def trust(
     call: Invocation,
@@ -205,31 +223,35 @@ def trust(
     Make sure by other means that it is theirs: a key that came with a record proves nothing.
     An actor that is named as an author's is bound to that key, and cannot act here.
     """
-    public = _public_key(key)
-    record = _keyring(call).trust(
-        public.key,
-        role,
-        now=call.store.sources.now(),
-        actor_id=actor,
-        adapter_id=adapter_id,
-        valid_from=valid_from,
-        valid_to=valid_to,
-    )
+
+    def believe() -> dict[str, Any]:
+        public = _public_key(key)
+        record = _keyring(call).trust(
+            public.key,
+            role,
+            now=call.store.sources.now(),
+            actor_id=actor,
+            adapter_id=adapter_id,
+            valid_from=valid_from,
+            valid_to=valid_to,
+        )
+        return {**_shown(public.key.key_id, record), "given_as": public.form}
+
     presentation.show_done(
         call,
-        {**_shown(public.key.key_id, record), "given_as": public.form},
+        once(call, believe, reads=("key",)),
         lambda shown: (
             f"trust the key {shown['key_id']} as {' and '.join(shown['roles'])}"
-            f" (given as {public.form})"
+            f" (given as {shown['given_as']})"
         ),
     )
 
 
 @verb(
     app,
-    options.STORED,
+    _CHANGING,
     example="pamctl key revoke laptop --reason 'replaced'\npamctl key revoke laptop --compromised",
-    errors=(ObjectNotFound, ScopeNotFound, ServiceUnavailable),
+    errors=(ObjectNotFound, ScopeNotFound, DuplicateOperation, ServiceUnavailable),
 )
 def revoke(
     call: Invocation,
@@ -257,16 +279,29 @@ def revoke(
     What it signed before that time still counts for memories, if nobody else can have had it.
     Projections that it signed are refused from now on, whatever date they carry.
     """
-    record = _keyring(call).revoke(
-        name, now=call.store.sources.now(), at=at, compromised=compromised, reason=reason
-    )
-    presentation.show_done(
-        call, _shown(name, record), lambda key: f"the key {name} is {key['status']}"
-    )
+
+    def end() -> dict[str, Any]:
+        now = call.store.sources.now()
+        keyring = _keyring(call)
+        record = keyring.revoke(name, now=now, at=at, compromised=compromised, reason=reason)
+        return _shown(name, record)
+
+    presentation.show_done(call, once(call, end), lambda key: f"the key {name} is {key['status']}")
 
 
 def _keyring(call: Invocation) -> Keyring:
     return Keyring(call.store.layout.keys)
+
+
+def _made(call: Invocation, name: str, actor: str | None, *, owner: bool) -> dict[str, Any] | None:
+    """The key that a request made which did not come to its answer, None where it made none.
+    Where it made half of one, that goes."""
+    record = _keyring(call).own().get(name)
+    if record is None:
+        _keyring(call).forget_unfinished(name)
+    if record is None or record.get("actor_id") != actor or record.get("owner", False) != owner:
+        return None
+    return _shown(name, record)
 
 
 def _seal(call: Invocation, encrypt: bool) -> "Seal | None":

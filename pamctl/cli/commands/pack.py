@@ -2,22 +2,23 @@
 
 from typing import Any
 
-from pamctl.cli import options
+from pamctl.cli import options, writing
 from pamctl.cli.invocation import Invocation
+from pamctl.cli.once import once
 from pamctl.cli.terminal import presentation
 from pamctl.cli.terminal.presentation import Column
 from pamctl.cli.verbs import application, verb
-from pamctl.errors import ScopeNotFound, ServiceUnavailable
+from pamctl.errors import DuplicateOperation, ScopeNotFound, ServiceUnavailable
 
 app = application()
 
 
 @verb(
     app,
-    (options.STORE, options.SCOPE, options.OPERATION_ID, *options.PRINTING),
+    (*writing.RETRYING, options.STORE, options.SCOPE, options.OPERATION_ID, *options.PRINTING),
     example="""pamctl pack
 pamctl pack --scope workspace:default""",
-    errors=(ScopeNotFound, ServiceUnavailable),
+    errors=(ScopeNotFound, DuplicateOperation, ServiceUnavailable),
 )
 def pack(call: Invocation) -> None:
     """Move version files into packs.
@@ -29,6 +30,10 @@ def pack(call: Invocation) -> None:
     Writing packs by itself once thousands of files have gathered, so nobody has to run this:
     it is for a store that is about to be copied or put under git.
     """
+    presentation.show_items(call, once(call, lambda: _packed(call)), _COLUMNS)
+
+
+def _packed(call: Invocation) -> dict[str, Any]:
     scopes = [scope["scope_id"] for scope in call.perform("scope_list", {})["items"]]
     named = call.named_scope
     if named is not None and named not in scopes:
@@ -36,7 +41,7 @@ def pack(call: Invocation) -> None:
     items: list[dict[str, Any]] = [
         call.store.pack(scope_id=scope) for scope in scopes if named in (None, scope)
     ]
-    presentation.show_items(call, {"items": items, "next_cursor": None}, _COLUMNS)
+    return {"items": items, "next_cursor": None}
 
 
 _COLUMNS = (

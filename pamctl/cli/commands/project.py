@@ -1,20 +1,22 @@
 """`pamctl project`: memories as signed context bytes. MPR §7."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pamctl.cli import input as given
-from pamctl.cli import options, passphrases
+from pamctl.cli import options, passphrases, writing
 from pamctl.cli import project_options as asked
-from pamctl.cli.commands.query import temporal
 from pamctl.cli.invocation import Invocation
+from pamctl.cli.once import once, refuse_key
 from pamctl.cli.paths import as_path
+from pamctl.cli.query_options import temporal
 from pamctl.cli.terminal import output, presentation
 from pamctl.cli.verbs import application, verb
 from pamctl.errors import (
     AccessDenied,
+    DuplicateOperation,
     InvalidRequest,
     ObjectNotFound,
     PolicyDenied,
@@ -33,12 +35,13 @@ STANDARD_OUTPUT = "-"
 
 @verb(
     app,
-    options.SCOPED,
+    writing.KEYED,
     example="""pamctl project --request 'when is tea?' --key laptop --out answer
 pamctl project --request-file q --key agent --text request --out - --record r.json | model""",
     errors=(
         ObjectNotFound,
         ScopeNotFound,
+        DuplicateOperation,
         AccessDenied,
         PolicyDenied,
         ServiceUnavailable,
@@ -103,16 +106,41 @@ def project(
         "limits": _given({"objects": limit, "bytes": limit_bytes, "tokens": limit_tokens}),
         "tokenizer": tokenizer,
     }
-    place = _place(out, record)
-    asking = _request(request, request_file)
-    foreign = asked.foreign(source, place_of_source)
-    projection = _made(call, asking, _policy(policy), _given(additions), key, adapter_id, foreign)
-    if explain:
-        _explain(projection)
+
+    def make() -> "Projection":
+        foreign = asked.foreign(source, place_of_source)
+        asking, selecting = _request(request, request_file), _policy(policy)
+        projection = _made(call, asking, selecting, _given(additions), key, adapter_id, foreign)
+        if explain:
+            _explain(projection)
+        return projection
+
+    _deliver(call, out, record, make)
+
+
+def _deliver(
+    call: Invocation, out: str, record: str | None, make: Callable[[], "Projection"]
+) -> None:
+    """Prints what is made, or makes the folder, once under a key. Where it goes is decided
+    before anything is signed."""
     if out == STANDARD_OUTPUT:
-        _print(place, projection)
-    else:
-        _publish(call, place, projection)
+        refuse_key(call, "what is printed once cannot be printed again")
+        place = _place(out, record)
+        _print(place, make())
+        return
+
+    def publish() -> dict[str, Any]:
+        place = _place(out, record)
+        return _published(place, make())
+
+    done = once(
+        call,
+        publish,
+        reads=("request_file", "policy"),
+        paths=("out", "place_of_source"),
+        made=lambda: _found(as_path(out).absolute()),
+    )
+    presentation.show_done(call, done, _sentence)
 
 
 def _made(
@@ -215,15 +243,32 @@ def _print(record: Path, projection: "Projection") -> None:
     output.write(projection.text)
 
 
-def _publish(call: Invocation, folder: Path, projection: "Projection") -> None:
+def _published(folder: Path, projection: "Projection") -> dict[str, Any]:
+    """Makes the folder, and says what is in it."""
     from pamctl.projection import bundle
 
     try:
         bundle.publish(folder, projection)
     except FileExistsError:
         raise InvalidRequest(f"{folder} is there already", hint="name another folder") from None
-    record = projection.record
-    summary = {
+    return _summary(folder, projection.record)
+
+
+def _found(folder: Path) -> dict[str, Any] | None:
+    """What a folder holds that this request made before it came to its answer."""
+    from pamctl.encoding.strict_json import parse
+    from pamctl.projection import bundle
+
+    try:
+        return _summary(folder, parse((folder / bundle.RECORD).read_bytes(), what=str(folder)))
+    except (OSError, InvalidRequest, LookupError, TypeError):
+        return None
+
+
+def _summary(folder: Path, record: Mapping[str, Any]) -> dict[str, Any]:
+    from pamctl.projection import bundle
+
+    return {
         "projection_id": record["projection_id"],
         "adapter_id": record["adapter"]["id"],
         "key_id": record["adapter"]["key_id"],
@@ -234,7 +279,6 @@ def _publish(call: Invocation, folder: Path, projection: "Projection") -> None:
         "exclusions": record["exclusions"],
         "projection": record["projection"],
     }
-    presentation.show_done(call, summary, _sentence)
 
 
 def _sentence(done: Mapping[str, Any]) -> str:

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pamctl.cli import options
+from pamctl.cli import options, writing
 from pamctl.cli.invocation import Invocation
+from pamctl.cli.once import once, refuse_key
 from pamctl.cli.paths import as_path, path_text
 from pamctl.cli.terminal import output
 from pamctl.cli.verbs import application, verb
 from pamctl.errors import (
     EXIT_CHECK_FAILED,
+    DuplicateOperation,
     InvalidObject,
     InvalidRequest,
     ScopeNotFound,
@@ -32,11 +34,11 @@ _ROUNDS_MAX = 20
 
 @verb(
     app,
-    (options.STORE, options.SCOPE, *options.PRINTING),
+    (*writing.RETRYING, options.STORE, options.SCOPE, *options.PRINTING),
     example="""pamctl repair
 pamctl repair --from ../backup/.pam --apply
 pamctl repair --from monday.pamb --apply""",
-    errors=(ScopeNotFound, StoreNotFound, InvalidObject, ServiceUnavailable),
+    errors=(ScopeNotFound, StoreNotFound, DuplicateOperation, InvalidObject, ServiceUnavailable),
     verdict=True,
 )
 def repair(
@@ -57,6 +59,15 @@ def repair(
     store's quarantine. Bytes come from packs, from quarantine and from --from, and are used
     only where their digest is the one that the ledger asks for.
     """
+    if not apply:
+        refuse_key(call, "without --apply nothing is changed")
+    answer = once(call, lambda: _answer(call, from_, apply), reads=("from_",))
+    _show(call, answer)
+    if not answer["clean"]:
+        raise typer.Exit(EXIT_CHECK_FAILED)
+
+
+def _answer(call: Invocation, from_: str | None, apply: bool) -> dict[str, Any]:
     root = call.store_path
     with _second_copy(from_, root) as other:
         answer = repaired(root, other=other, scope_id=call.named_scope, apply=apply)
@@ -65,9 +76,7 @@ def repair(
         if from_ is not None and other is not None and as_path(from_).is_file():
             laid_out = action.get("from", "").startswith(path_text(other))
             action.update({"from": from_} if laid_out else {})
-    _show(call, answer)
-    if not answer["clean"]:
-        raise typer.Exit(EXIT_CHECK_FAILED)
+    return answer
 
 
 def repaired(

@@ -8,12 +8,14 @@ import typer
 from pamctl.cli import input as given
 from pamctl.cli import options, writing
 from pamctl.cli.invocation import Invocation
+from pamctl.cli.once import once
 from pamctl.cli.terminal import presentation
 from pamctl.cli.terminal.presentation import Column
 from pamctl.cli.verbs import application, verb
 from pamctl.errors import (
     EXIT_CHECK_FAILED,
     AccessDenied,
+    DuplicateOperation,
     InvalidRequest,
     PolicyDenied,
     ScopeNotFound,
@@ -30,9 +32,9 @@ ScopeArgument = Annotated[
 
 @verb(
     app,
-    options.ACTING,
+    (*writing.RETRYING, *options.ACTING),
     example="pamctl scope create project:kitchen --parent workspace:default",
-    errors=(ScopeNotFound, ServiceUnavailable),
+    errors=(ScopeNotFound, DuplicateOperation, ServiceUnavailable),
 )
 def create(
     call: Invocation,
@@ -50,7 +52,7 @@ def create(
     One that is there already is left as it is, and shown.
     """
     arguments = {"scope_id": scope_id, "scope_kind": kind, "parent_scope_id": parent}
-    made = call.perform("scope_create", {**arguments, "actor": call.actor})
+    made = once(call, lambda: call.perform("scope_create", {**arguments, "actor": call.actor}))
     presentation.show_done(call, made, lambda scope: f"there is a scope {scope['scope_id']}")
 
 

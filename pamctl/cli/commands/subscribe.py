@@ -9,6 +9,7 @@ from pamctl.cli import input as given
 from pamctl.cli import options, writing
 from pamctl.cli.following import acknowledge, follow_subscription, request_on, stated
 from pamctl.cli.invocation import Invocation
+from pamctl.cli.once import once
 from pamctl.cli.terminal import output, presentation
 from pamctl.cli.terminal.events import EVENT_COLUMNS
 from pamctl.cli.terminal.presentation import Column
@@ -227,9 +228,9 @@ def poll(
 
 @verb(
     app,
-    options.SCOPED,
+    writing.KEYED,
     example="pamctl subscribe ack sub:tea 120",
-    errors=_ON_ONE,
+    errors=(*_ON_ONE, DuplicateOperation),
 )
 def ack(
     call: Invocation,
@@ -249,7 +250,7 @@ def ack(
     Those up to that sequence are not delivered again.
     """
     request = request_on(call, subscription_id, sequence=sequence)
-    done = call.perform("acknowledge_subscription", request)
+    done = once(call, lambda: call.perform("acknowledge_subscription", request))
     presentation.show_done(
         call,
         done,

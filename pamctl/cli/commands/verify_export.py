@@ -12,6 +12,7 @@ from pamctl.cli import options
 from pamctl.cli.auditing import PINNING, TRUST, opened_bundle, pins_of
 from pamctl.cli.invocation import Invocation
 from pamctl.cli.terminal import presentation
+from pamctl.cli.terminal.progress import Waiting
 from pamctl.cli.verbs import application, verb
 from pamctl.errors import EXIT_CHECK_FAILED, InvalidRequest
 
@@ -59,18 +60,26 @@ def verify_export(
     only a head shows that you kept yourself: give it with --expect-head, or a signed one with
     --checkpoint and --trust.
     """
+    check_export(call, file, expect_head or [], checkpoint, trust)
+
+
+def check_export(
+    call: Invocation,
+    file: str,
+    heads: list[str],
+    checkpoint: list[str] | None,
+    trust: list[str] | None,
+) -> None:
+    """Check an export and show the verdict; ends the command with its status where it is bad."""
     from pamctl.audit.bundle import verify_bundle
 
     with (
         tempfile.TemporaryDirectory(prefix="pamctl-verify-") as scratch,
         opened_bundle(file) as opener,
     ):
-        answer = verify_bundle(
-            opener,
-            Path(scratch),
-            name=file,
-            pins=_pins(opener, expect_head or [], pins_of(checkpoint, trust)),
-        )
+        pins = _pins(opener, heads, pins_of(checkpoint, trust))
+        with Waiting(f"checking {file}", quiet=call.quiet):
+            answer = verify_bundle(opener, Path(scratch), name=file, pins=pins)
     presentation.show_findings(call, answer, _summary)
     if not answer["valid"]:
         raise typer.Exit(EXIT_CHECK_FAILED)

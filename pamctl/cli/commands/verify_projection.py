@@ -7,14 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from pamctl.cli import input as given
-from pamctl.cli import options
+from pamctl.cli import options, writing
 from pamctl.cli.invocation import Invocation
+from pamctl.cli.once import once, refuse_key
 from pamctl.cli.paths import as_path
 from pamctl.cli.terminal import presentation
 from pamctl.cli.terminal.presentation import Column
 from pamctl.cli.verbs import application, verb
 from pamctl.encoding.timestamps import from_nanoseconds
-from pamctl.errors import EXIT_CHECK_FAILED, InvalidRequest, ServiceUnavailable, StoreNotFound
+from pamctl.errors import (
+    EXIT_CHECK_FAILED,
+    DuplicateOperation,
+    InvalidRequest,
+    ServiceUnavailable,
+    StoreNotFound,
+)
 
 if TYPE_CHECKING:
     from pamctl.projection.many import Demand, Trust
@@ -115,11 +122,11 @@ _Format = Annotated[
 
 @verb(
     app,
-    (options.STORE, *options.PRINTING[1:]),
+    (*writing.RETRYING, options.STORE, *options.PRINTING[1:]),
     example="""pamctl verify-projection answer/record.json
 pamctl verify-projection --envelope-only --trust trust.json 'answers/**/*.record.json'
 git ls-files -z '*record.json' | pamctl verify-projection --files-from - --format sarif""",
-    errors=(ServiceUnavailable,),
+    errors=(DuplicateOperation, ServiceUnavailable),
     verdict=True,
     name="verify-projection",
 )
@@ -158,16 +165,28 @@ def verify_projection(
     _check_flags(names, files_from, bundle, envelope_only, native_results)
     demand = _demand(trusted, at, all_reasons, explain, native_results)
     policy = demand.trust.policy()
-    kept = _register(call, register) if single_use or policy.single_use else None
-    verdicts = _verdicts(
-        demand,
-        listed(files_from) if files_from is not None else names,
-        None if bundle is None else as_path(bundle),
-        envelope_only,
-        changed,
-        jobs,
-        kept,
-    )
+    registers = single_use or policy.single_use
+    if not registers:
+        refuse_key(call, "without --single-use nothing is remembered")
+
+    def judged() -> "Iterable[Verdict]":
+        return _verdicts(
+            demand,
+            listed(files_from) if files_from is not None else names,
+            None if bundle is None else as_path(bundle),
+            envelope_only,
+            changed,
+            jobs,
+            _register(call, register) if registers else None,
+        )
+
+    verdicts = judged()
+    if call.asks_for_once:
+        # A second look at a record would find it used, by the first.
+        reads = ("records", "files_from", "trust", "native_results")
+        done = once(call, lambda: {"verdicts": list(judged())}, reads=reads, paths=("register",))
+        again: list[Any] = [{**one, "replayed": done["replayed"]} for one in done["verdicts"]]
+        verdicts = again
     if not _show(call, verdicts, report, not changed and _is_single(names)):
         raise typer.Exit(EXIT_CHECK_FAILED)
 
@@ -272,9 +291,13 @@ def _forget_old(
         raise InvalidRequest("--prune verifies no record", hint="leave out the records, or --prune")
     if trust.document is None and trust.keys is None:
         raise InvalidRequest("how old a record may be is not known", hint="name a --trust FILE")
-    pruned = _register(call, folder).prune(oldest_accepted(trust.policy(), at))
-    done = {"removed": pruned.removed, "kept": pruned.kept}
-    presentation.show_done(call, done, lambda _: f"{pruned.removed} removed, {pruned.kept} kept")
+
+    def prune() -> dict[str, Any]:
+        pruned = _register(call, folder).prune(oldest_accepted(trust.policy(), at))
+        return {"removed": pruned.removed, "kept": pruned.kept}
+
+    done = once(call, prune, reads=("trust",), paths=("register",))
+    presentation.show_done(call, done, lambda one: f"{one['removed']} removed, {one['kept']} kept")
 
 
 def _verdicts(
