@@ -3,6 +3,8 @@
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
+# Tests of a module stay together, for what they share is made once for each worker.
+SPREAD := --dist worksteal
 BENCHMARKS ?= cold_start batch_cost throughput exchange proofs projection signing vectors retrieval
 
 # The first interpreter that is new enough and can make a virtual environment.
@@ -15,7 +17,7 @@ PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.1
 help:
 	@echo 'make demo    watch memories being written, changed, projected and verified'
 	@echo 'make test    run the tests, with branch coverage'
-	@echo 'make crash   stop every operation at every system call (minutes; needs strace)'
+	@echo 'make crash   stop every operation at every system call (ten minutes; needs strace)'
 	@echo 'make fuzz    put broken bytes to every reader, FUZZ_SECONDS=60 for each'
 	@echo 'make lint    style, types and the layers of the package'
 	@echo 'make bench   run the benchmarks'
@@ -27,10 +29,10 @@ demo: $(VENV)/.installed
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo/run.sh demo
 
 test: $(VENV)/.developing
-	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term $(TESTS)
+	$(BIN)/python -m pytest -n $(WORKERS) $(SPREAD) --cov --cov-report=term $(TESTS)
 
 crash: $(VENV)/.developing
-	$(BIN)/python -m pytest -n $(WORKERS) --thorough tests/crash tests/hostile
+	$(BIN)/python -m pytest -n $(WORKERS) $(SPREAD) --thorough tests/crash tests/hostile
 
 FUZZ_SECONDS ?= 60
 FUZZ ?= ledger pack version bundle record

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +98,7 @@ def run(tmp_path: Path) -> Run:
         return subprocess.run(
             [pamctl_program(), *words],
             input=stdin,
-            env={**clean_environment(tmp_path), **(env or {})},
+            env=measured_once({**clean_environment(tmp_path), **(env or {})}, words),
             cwd=cwd or tmp_path,
             capture_output=True,
             timeout=timeout_sec,
@@ -124,3 +124,33 @@ def clean_environment(home: Path) -> dict[str, str]:
         "HOME": str(home),
         "LC_ALL": "C.UTF-8",
     }
+
+
+_BEGINNINGS = ("init", "create", "stdio")
+"""What other tests begin with, or all of a module's tests talk to: of these one run in a module
+tells enough."""
+
+_measured: set[tuple[str, ...]] = set()
+
+
+def measured_once(environment: Mapping[str, str], words: Sequence[str]) -> dict[str, str]:
+    """The environment for a run of the program, in which coverage is measured unless a run like
+    it was measured before: of the same test, with the same command and flags, whatever their
+    values. Help is alike for all commands. Measuring doubles what a process takes."""
+    test, _, _ = os.environ.get("PYTEST_CURRENT_TEST", "").partition("[")
+    commands = [word for word in words[:2] if word.replace("-", "").isalpha()]
+    if "--help" in words:
+        commands = []
+    flags = sorted({word.partition("=")[0] for word in words if word.startswith("-")})
+    if commands and commands[0] in _BEGINNINGS:
+        test, _, _ = test.partition("::")
+    run = (test.partition(" ")[0], *commands, *flags)
+    if run not in _measured:
+        _measured.add(run)
+        return dict(environment)
+    return unmeasured(environment)
+
+
+def unmeasured(environment: Mapping[str, str]) -> dict[str, str]:
+    """An environment without what has coverage measured."""
+    return {name: value for name, value in environment.items() if not name.startswith("COVERAGE_")}

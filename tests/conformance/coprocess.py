@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from tests.conftest import clean_environment, pamctl_program
+from tests.conftest import clean_environment, measured_once, pamctl_program
 
 
 class Coprocess:
@@ -21,7 +21,7 @@ class Coprocess:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=folder,
-            env=clean_environment(folder),
+            env=measured_once(clean_environment(folder), ("stdio", *flags)),
         )
         self.hello = self._line()
         self._requests = 0

@@ -1,6 +1,5 @@
 """MPR §2, §5, §7 and §10: what a producer must do, one test a requirement."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,7 +21,7 @@ def opened(item: Candidate) -> OpenedSource:
 def relabelled(item: Candidate, **labels: Any) -> Candidate:
     result = opened(item)
     native: NativeResult = {**result.native, **labels}  # type: ignore[typeddict-item]
-    return replace(item, result=replace(result, native=native))
+    return item._replace(result=result._replace(native=native))
 
 
 def refused(name: str, reason: Any) -> Candidate:
@@ -143,6 +142,9 @@ def test_5_native_results_are_preserved(labels: dict[str, Any]) -> None:
         {"derived_trust": "unverified", "authorship": "unknown"},
         {"custody_present": False},
         {"derived_trust": "very"},
+        {"derived_trust": ["trusted"]},
+        {"author_key_id_b64u": {}},
+        {"custody_present": 1},
         {"sealed_object_digest": "sha256:" + "0" * 64},
     ],
 )
@@ -267,7 +269,7 @@ def test_11_the_record_carries_commitments_only() -> None:
 
 def test_7_4_a_fragment_that_is_not_utf_8_gets_no_record() -> None:
     item = candidate("a", "one")
-    broken = replace(item, result=replace(opened(item), fragment=b"\xff"))
+    broken = item._replace(result=opened(item)._replace(fragment=b"\xff"))
     with pytest.raises(InternalError, match="UTF-8"):
         made(broken)
 

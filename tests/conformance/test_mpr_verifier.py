@@ -1,7 +1,6 @@
 """MPR §8, §9 and §10: what a verifier must refuse, one test a requirement."""
 
 import socket
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -239,7 +238,7 @@ def test_8_6_a_fragment_says_what_its_labels_say() -> None:
         honest.result.fragment.replace(b"[ApertoMemory ", b"", 1),
         honest.result.fragment.removesuffix(b"\n"),
     ):
-        lying = replace(honest, result=replace(honest.result, fragment=lie))
+        lying = honest._replace(result=honest.result._replace(fragment=lie))
         case = Case(made(lying))
         assert case.reason() == "context_frame_profile_mismatch"
         assert case.reason(materials=None) is None

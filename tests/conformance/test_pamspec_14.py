@@ -11,7 +11,7 @@ import pytest
 
 from pamctl.errors import CODES
 from pamctl.model.documents import check
-from tests.conftest import Run, clean_environment, pamctl_program
+from tests.conftest import Run, clean_environment, pamctl_program, unmeasured
 
 Command = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
@@ -233,11 +233,8 @@ def test_14_service_unavailable(pamctl: Run, tmp_path: Path) -> None:
         ],
         capture_output=True,
         cwd=tmp_path,
-        env={
-            name: value
-            for name, value in clean_environment(tmp_path).items()
-            if not name.startswith("COVERAGE_")  # which would have to be written as well
-        },
+        # What was measured would have to be written as well.
+        env=unmeasured(clean_environment(tmp_path)),
         timeout=60,
         check=False,
     )

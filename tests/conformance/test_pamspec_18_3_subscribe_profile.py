@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import clean_environment, pamctl_program
+from tests.conftest import clean_environment, pamctl_program, unmeasured
 
 SCOPE = "workspace:default"
 ADA = {"actor_id": "actor:human:ada", "actor_kind": "human"}
@@ -73,7 +73,7 @@ def start(tmp_path: Path) -> Iterator[Callable[[], Coprocess]]:
     subprocess.run(
         [pamctl_program(), "init"],
         cwd=tmp_path,
-        env=clean_environment(tmp_path),
+        env=unmeasured(clean_environment(tmp_path)),
         check=True,
         capture_output=True,
     )

@@ -44,6 +44,8 @@ def fail_at(number: int, fault: str, store: str) -> None:
             if left == 0 and fault == "KILL":
                 os.kill(os.getpid(), signal.SIGKILL)
             if left == 0:
+                # Whoever makes do without the file looks as if nothing had happened.
+                os.write(2, b"met\n")
                 raise OSError(getattr(errno, fault), os.strerror(getattr(errno, fault)))
         return open_(path, flags, *more, **options)
 

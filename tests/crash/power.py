@@ -3,6 +3,9 @@
 What was written, named, renamed or removed since the last fsync of the file, or of the folder
 for names, may be there or not, in any order; a rename is two changes, one in each folder. That
 is less than most file systems promise and all that a program may build on.
+
+Indexes nobody syncs, and everybody makes anew. The worst that can be had of one is the newest:
+all that was written to it by then is there, beside files of which the least is.
 """
 
 from __future__ import annotations
@@ -28,10 +31,21 @@ Shape = Callable[[Write], Write | None]
 """What becomes of a write that has not been synced: all of it, some, or None."""
 
 
+Held = Mapping[str, bytes | None]
+"""Files by path; None for a folder."""
+
+_INDEX = "index"
+
+
 @dataclass(eq=False)
 class File:
     durable: bytes = b""
     pending: list[Write | int] = field(default_factory=list)
+
+    @property
+    def live(self) -> bytes:
+        """What programs read now."""
+        return _applied(self.durable, self.pending)
 
     def sync(self) -> None:
         self.durable = _applied(self.durable, self.pending)
@@ -62,7 +76,6 @@ class Device:
         """What is in `top` now is durable."""
         self._top = top
         self.root = _read(top)
-        self._open: dict[int, File | Folder] = {}
         self.answers = 0
 
     def carry_out(self, call: Call) -> bool:
@@ -72,8 +85,17 @@ class Device:
         change = getattr(self, f"_{call.name}", None)
         return bool(change is not None and change(call))
 
-    def states(self, chance: random.Random) -> Iterator[Mapping[str, bytes | None]]:
-        """What the device may hold if the power failed now: files by path, None for folders."""
+    def index(self, store: str) -> Held:
+        """All that was written so far to the indexes of the store in that folder, by their
+        names in the folder of indexes."""
+        inside = self.root.live.get(store)
+        made = inside.live.get(_INDEX) if isinstance(inside, Folder) else None
+        if not isinstance(made, Folder):
+            return {}
+        return {name: one.live for name, one in made.live.items() if isinstance(one, File)}
+
+    def states(self, chance: random.Random) -> Iterator[Held]:
+        """What the device may hold if the power failed now, without indexes."""
         loose = self._loose()
         yield self._held(lambda change: False)
         yield self._held(lambda change: True)
@@ -91,9 +113,7 @@ class Device:
         """Every change that no fsync has made durable."""
         return [change for node in _nodes(self.root) for change in node.pending]
 
-    def _held(
-        self, landed: Callable[[object], bool], shape: Shape = lambda write: write
-    ) -> dict[str, bytes | None]:
+    def _held(self, landed: Callable[[object], bool], shape: Shape = lambda write: write) -> Held:
         held: dict[str, bytes | None] = {}
 
         def visit(path: str, node: File | Folder) -> None:
@@ -110,26 +130,21 @@ class Device:
                 if landed(change):
                     _put(names, *change)
             for name, child in names.items():
-                visit(f"{path}/{name}" if path else name, child)
+                if name != _INDEX:
+                    visit(f"{path}/{name}" if path else name, child)
 
         visit("", self.root)
         return held
 
     def _openat(self, call: Call) -> bool:
-        path, number = _strings(call)[0], int(call.result)
-        self._open.pop(number, None)
-        if path == str(self._top):
-            self._open[number] = self.root
-        if not self._has(path):
+        path = _strings(call)[0]
+        if "O_CREAT" not in call.line or not self._has(path):
             return False
         folder, name = self._place(path)
-        node = folder.live.get(name)
-        made = node is None
-        if node is None:
-            node = File()
-            folder.name(name, node)
-        self._open[number] = node
-        return made
+        if name in folder.live:
+            return False
+        folder.name(name, File())
+        return True
 
     def _write(self, call: Call) -> bool:
         match = _DESCRIPTOR.match(call.line)
@@ -140,8 +155,7 @@ class Device:
         if not isinstance(node, File):
             return False
         # Every file here is written from its beginning or, as the ledger is, appended to.
-        end = len(_applied(node.durable, node.pending))
-        node.pending.append((end, _data(call)))
+        node.pending.append((len(node.live), _data(call)))
         return True
 
     def _pwrite64(self, call: Call) -> bool:
@@ -163,12 +177,6 @@ class Device:
         if node is not None:
             node.sync()
         return node is not None
-
-    def _close(self, call: Call) -> bool:
-        match = _DESCRIPTOR.match(call.line)
-        if match is not None:
-            self._open.pop(int(match[1]), None)
-        return False
 
     def _mkdir(self, call: Call) -> bool:
         return self._name(_strings(call)[0], Folder())
@@ -195,12 +203,20 @@ class Device:
         return True
 
     def _opened(self, call: Call) -> File | Folder | None:
+        """What a descriptor is of, by the name that it had at that moment. Numbers are used
+        again by whatever thread comes first."""
         match = _DESCRIPTOR.match(call.line)
-        return None if match is None else self._open.get(int(match[1]))
+        path = "" if match is None else match[2]
+        if path == str(self._top):
+            return self.root
+        if not self._has(path):
+            return None
+        folder, name = self._place(path)
+        return folder.live.get(name)
 
     def _has(self, path: str) -> bool:
-        """Whether a path is one of the model's: in the folder, and of no index."""
-        return path.startswith(f"{self._top}/") and "/index/" not in f"{path}/"
+        """Whether a path is one of the model's."""
+        return path.startswith(f"{self._top}/")
 
     def _place(self, path: str) -> tuple[Folder, str]:
         folder = self.root
@@ -232,7 +248,7 @@ def _without_last_line(write: Write) -> Write:
 SHAPES: tuple[Shape, ...] = (_zeros, _first_half, _half_and_zeros, _without_last_line)
 
 
-def lay_out(held: Mapping[str, bytes | None], top: Path) -> None:
+def lay_out(held: Held, top: Path) -> None:
     """Make files and folders of what a device holds, in an empty folder."""
     for name, data in held.items():
         path = top / name
@@ -247,8 +263,6 @@ def lay_out(held: Mapping[str, bytes | None], top: Path) -> None:
 def _read(path: Path) -> Folder:
     folder = Folder()
     for entry in os.scandir(path):
-        if entry.name == "index":
-            continue
         inside = Path(entry.path)
         folder.live[entry.name] = _read(inside) if entry.is_dir() else File(inside.read_bytes())
     folder.sync()
@@ -256,7 +270,7 @@ def _read(path: Path) -> Folder:
 
 
 def _nodes(root: Folder) -> Iterator[File | Folder]:
-    """Every node that may still be reached, in a fixed order."""
+    """Every node that may still be reached, in a fixed order; none of an index."""
     seen: dict[int, File | Folder] = {}
     rest: list[File | Folder] = [root]
     while rest:
@@ -264,8 +278,8 @@ def _nodes(root: Folder) -> Iterator[File | Folder]:
         if id(node) not in seen:
             seen[id(node)] = node
             if isinstance(node, Folder):
-                named = (child for _, child in node.pending if child is not None)
-                rest += [*node.durable.values(), *node.live.values(), *named]
+                names = [*node.durable.items(), *node.live.items(), *node.pending]
+                rest += [one for name, one in names if one is not None and name != _INDEX]
     yield from seen.values()
 
 

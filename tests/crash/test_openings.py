@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,9 @@ def _act(name: str, store: Path, *fault: str) -> Outcome:
 
 @pytest.mark.parametrize("fault", ["KILL", "EIO"])
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_at_every_file_that_is_made(name: str, fault: str, tmp_path: Path, thorough: bool) -> None:
+def test_at_every_file_that_is_made(
+    name: str, fault: str, tmp_path: Path, thorough: bool, met: Callable[[int], None]
+) -> None:
     if not thorough and (name, fault) not in _SHORT:
         pytest.skip("`make crash` does this to every operation")
     prepared, store = tmp_path / "prepared" / ".pam", tmp_path / "run" / ".pam"
@@ -47,3 +50,4 @@ def test_at_every_file_that_is_made(name: str, fault: str, tmp_path: Path, thoro
     else:
         raise AssertionError("it makes more files than anybody would have thought")
     assert number > 1
+    met(number - 1)

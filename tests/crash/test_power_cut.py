@@ -5,82 +5,85 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
 from tests.crash.judging import Reference, copied, judge, judge_again, reference
-from tests.crash.power import Device, lay_out
+from tests.crash.power import Device, Held, lay_out
 from tests.crash.scenarios import SCENARIOS
-from tests.crash.tracing import AVAILABLE, record
+from tests.crash.tracing import AVAILABLE, Call, record
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="strace is not installed")
 
 _TRACED_BYTES_MAX = 1 << 20
 _SHORT = ("create-keyed", "batch-atomic")
-_INDEXES = ("none", "before", "after")
 
-Held = Mapping[str, bytes | None]
+
+class State(NamedTuple):
+    """What a device may hold: after which call, how much was acknowledged by then, and all
+    that was ever written to the indexes while it could still be so."""
+
+    point: Call
+    answers: int
+    held: Held
+    index: Held
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_whatever_the_device_kept(name: str, tmp_path: Path, thorough: bool) -> None:
+def test_whatever_the_device_kept(
+    name: str, tmp_path: Path, thorough: bool, met: Callable[[int], None]
+) -> None:
     if not thorough and name not in _SHORT:
         pytest.skip("`make crash` cuts the power in every operation")
     prepared, traced = tmp_path / "prepared" / ".pam", tmp_path / "run" / ".pam"
     SCENARIOS[name].prepare(prepared)
     prepared.parent.mkdir(exist_ok=True)
     device = Device(copied(prepared, traced).parent)
+    before = device.index(traced.name)
     calls, outcome = record(name, traced, bytes_max=_TRACED_BYTES_MAX)
     assert outcome.status == 0, outcome.said
     known = reference(name, prepared, traced, outcome.answers)
-    indexes = {"before": prepared / "index", "after": tmp_path / "index"}
-    shutil.copytree(traced / "index", indexes["after"])
-    met = 0
+    states = _states(device, calls, traced.name)
+    met(len(states))
     failures: list[Exception] = []
-    for number, (point, answers, held) in enumerate(_states(device, calls)):
-        index = indexes.get(_INDEXES[number % len(_INDEXES)])
-        if index == indexes["after"] and _lacks_removals(held, traced.name, known):
-            # That an index says that nothing is left comes later than that nothing is left.
-            index = None
-        met += 1
+    for number, state in enumerate(states):
+        # The newest index, none, and the one that was there.
+        index = (state.index, {}, state.index, before)[number % 4]
         try:
-            _judge(traced, held, index, known, outcome.answers[:answers])
+            _judge(traced, state.held, index, known, outcome.answers[: state.answers])
         except Exception as failure:
-            failure.add_note(f"power cut after {point.name} {point.line[:300]}, index {index}")
+            failure.add_note(
+                f"power cut after {state.point.name} {state.point.line[:300]}, index {number % 4}"
+            )
             failures.append(failure)
     assert device.answers == len(outcome.answers)
-    assert met > len(known.answers)
+    assert len(states) > len(known.answers)
     if failures:
-        raise ExceptionGroup(f"{len(failures)} of {met} states", failures)
+        raise ExceptionGroup(f"{len(failures)} of {len(states)} states", failures)
 
 
-def _states(device: Device, calls: list[object]) -> Iterator[tuple[object, int, Held]]:
-    """Every state that differs from those before, with how much was acknowledged by then."""
-    seen = set()
-    chance = random.Random(1)
+def _states(device: Device, calls: list[Call], store: str) -> list[State]:
+    """Every state that the device may be in, in the order in which they first were possible."""
+    chance, found = random.Random(1), dict[Any, State]()
     for call in calls:
         if device.carry_out(call):
+            index = device.index(store)
             for held in device.states(chance):
-                state = (device.answers, frozenset(held.items()))
-                if state not in seen:
-                    seen.add(state)
-                    yield call, device.answers, held
+                key = (device.answers, frozenset(held.items()))
+                first = found.get(key)
+                point = call if first is None else first.point
+                found[key] = State(point, device.answers, held, index)
+    return [*found.values()]
 
 
-def _lacks_removals(held: Held, store: str, known: Reference) -> bool:
-    """Whether something is there that an erasure is to remove."""
-    gone = known.before.keys() - known.after.keys()
-    return known.scenario.erases and any(f"{store}/{name}" in held for name in gone)
-
-
-def _judge(
-    store: Path, held: Held, index: Path | None, known: Reference, answers: list[bytes]
-) -> None:
+def _judge(store: Path, held: Held, index: Held, known: Reference, answers: list[bytes]) -> None:
     shutil.rmtree(store.parent)
     lay_out(held, store.parent)
-    if index is not None and index.exists() and store.exists():
-        shutil.copytree(index, store / "index", dirs_exist_ok=True)
+    if index and store.exists():
+        (store / "index").mkdir()
+        lay_out(index, store / "index")
     judge(store, known, answers)
     judge_again(store, known, answers)

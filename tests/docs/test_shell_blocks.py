@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import clean_environment
+from tests.conftest import clean_environment, unmeasured
 from tests.docs.shell_blocks import (
     IN_CI,
     NEEDS_PACKAGE,
@@ -62,10 +62,8 @@ def test_a_document_shows_what_happens(document: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", folder / "examples")
     if SHARED.is_dir():
         (tmp_path / "shared").symlink_to(SHARED)
-    clean = clean_environment(tmp_path).items()
     # Documents run hundreds of processes; to measure them too would double what that takes.
-    environment = {name: value for name, value in clean if not name.startswith("COVERAGE_")}
-    environment["TERM"] = "dumb"
+    environment = {**unmeasured(clean_environment(tmp_path)), "TERM": "dumb"}
     outcomes = run_steps(_blocks_run(document), folder, environment)
     found = complaints(outcomes)
     assert not found, f"\n{_name(document)}, " + f"\n{_name(document)}, ".join(found)

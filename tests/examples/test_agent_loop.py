@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Run, clean_environment
+from tests.conftest import Run, clean_environment, unmeasured
 
 LOOP = Path(__file__).resolve().parents[2] / "examples" / "agent-loop"
 
@@ -29,7 +29,7 @@ def turn(folder: Path, question: str, *model: str) -> subprocess.CompletedProces
     return subprocess.run(
         ["sh", LOOP / "turn.sh", question, *(["--", *model] if model else [])],
         cwd=folder,
-        env=clean_environment(folder),
+        env=unmeasured(clean_environment(folder)),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,

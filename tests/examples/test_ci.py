@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pamctl.encoding.canonical import canonical
-from tests.conftest import Run, clean_environment
+from tests.conftest import Run, clean_environment, unmeasured
 
 ROOT = Path(__file__).resolve().parents[2]
 CI = ROOT / "examples" / "ci"
@@ -77,7 +77,10 @@ def test_their_commands_refuse_what_does_not_hold(repository: Path, file: str) -
         if damage:
             (repository / "answers" / "tea" / "fragments" / "0000").unlink()
         done = subprocess.run(
-            ["sh", "-c", command], cwd=repository, env=clean_environment(repository), check=False
+            ["sh", "-c", command],
+            cwd=repository,
+            env=unmeasured(clean_environment(repository)),
+            check=False,
         )
         assert done.returncode == status
         (report,) = repository.glob("projections.*")
@@ -92,7 +95,7 @@ def git(folder: Path, *words: str) -> str:
     done = subprocess.run(
         ["git", "-c", "init.defaultBranch=main", "-c", "commit.gpgsign=false", *words],
         cwd=folder,
-        env={**clean_environment(folder.parent), **names, **pip},
+        env={**unmeasured(clean_environment(folder.parent)), **names, **pip},
         capture_output=True,
         text=True,
         check=False,
@@ -139,7 +142,10 @@ def test_the_hooks_let_a_good_record_in_and_no_bad_one(repository: Path, tmp_pat
     git(repo, "init", "--quiet")
     (repo / ".pre-commit-config.yaml").write_text(configuration(ours, commit))
     subprocess.run(
-        [BIN / "pre-commit", "install"], cwd=repo, env=clean_environment(tmp_path), check=True
+        [BIN / "pre-commit", "install"],
+        cwd=repo,
+        env=unmeasured(clean_environment(tmp_path)),
+        check=True,
     )
     git(repo, "add", "--all")
     try:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import Run, clean_environment
+from tests.conftest import Run, clean_environment, unmeasured
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 LOCOMO = EXAMPLES.parents[1] / "shared" / "data" / "locomo" / "turns.jsonl"
@@ -30,7 +30,7 @@ def requests_of(
     program = [awk, "awk"] if awk == "busybox" else [awk]
     done = subprocess.run(
         [*program, "-f", EXAMPLES / "conversations" / "requests.awk", turns],
-        env={**clean_environment(turns.parent), "LC_ALL": "C"},
+        env={**unmeasured(clean_environment(turns.parent)), "LC_ALL": "C"},
         capture_output=True,
         check=False,
     )
@@ -164,7 +164,7 @@ def shell(folder: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["sh", *words],
         cwd=folder,
-        env=clean_environment(folder),
+        env=unmeasured(clean_environment(folder)),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",

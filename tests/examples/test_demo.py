@@ -6,7 +6,7 @@ import json
 import subprocess
 from pathlib import Path
 
-from tests.conftest import Run, clean_environment
+from tests.conftest import Run, clean_environment, unmeasured
 
 DEMO = Path(__file__).resolve().parents[2] / "examples" / "demo"
 
@@ -15,7 +15,7 @@ def demonstrate(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["sh", DEMO / "run.sh", "shown"],
         cwd=folder,
-        env=clean_environment(folder),
+        env=unmeasured(clean_environment(folder)),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",

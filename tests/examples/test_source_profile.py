@@ -5,37 +5,41 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import tomllib
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conftest import clean_environment, pamctl_program
+from tests.conftest import clean_environment, pamctl_program, unmeasured
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples/source-profile"
 
 Run = Callable[..., tuple[int, Any]]
 
 
-@pytest.fixture
-def installed(tmp_path: Path) -> Path:
-    """A folder as an installer leaves it: the package, and what its metadata declares."""
-    place = tmp_path / "site"
-    shutil.copytree(EXAMPLE / "notes_profile", place / "notes_profile")
-    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]
-    name = project["name"].replace("-", "_")
-    metadata = place / f"{name}-{project['version']}.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that pip installed the example into, from nothing but its source."""
+    pytest.importorskip("hatchling", reason="hatchling, which builds the example, is not installed")
+    pytest.importorskip("pip", reason="pip is not installed")
+    folder = tmp_path_factory.mktemp("profile")
+    source = shutil.copytree(EXAMPLE, folder / "source")
+    offline = ("--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check")
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "install", *offline, "--target", folder / "site", source],
+        capture_output=True,
+        text=True,
     )
-    lines = []
-    for group, members in project["entry-points"].items():
-        lines += [f"[{group}]", *(f"{member} = {value}" for member, value in members.items())]
-    (metadata / "entry_points.txt").write_text("\n".join(lines) + "\n")
-    return place
+    assert done.returncode == 0, done.stderr
+    return folder / "site"
+
+
+@pytest.fixture
+def installed(site: Path, tmp_path: Path) -> Path:
+    """A copy of it, which a test may break."""
+    return shutil.copytree(site, tmp_path / "site")
 
 
 @pytest.fixture
@@ -45,7 +49,7 @@ def run(tmp_path: Path, installed: Path) -> Run:
     work.mkdir()
 
     def pamctl(*words: str, plugin: bool = True) -> tuple[int, Any]:
-        environment = clean_environment(home)
+        environment = unmeasured(clean_environment(home))
         if plugin:
             environment["PYTHONPATH"] = str(installed)
         done = subprocess.run(

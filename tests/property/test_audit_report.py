@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pamctl.audit.inventory import Inventory
-from pamctl.audit.report import Audit, render
+from pamctl.audit.audited import Audit
+from pamctl.audit.report import render
 from tests.pages import Page
 
 MEMBERS = (

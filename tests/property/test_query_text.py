@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pamctl.index import search
+from pamctl.index import best_matches
 from pamctl.index.lexical import fts_expression
 from pamctl.index.scope_index import ScopeIndex
 from pamctl.index.structured_query import StructuredQuery
@@ -101,23 +101,28 @@ def test_pages_stay_while_others_write(
     stored=st.lists(st.tuples(contents, st.booleans()), min_size=1, max_size=12),
     text=st.lists(st.sampled_from(WORDS), min_size=1, max_size=2),
     limit=st.integers(1, 3),
-    order_by=st.sampled_from([[], ["relevance", "object_id:desc"]]),
+    order_by=st.sampled_from(
+        [[], ["relevance", "object_id:desc"], ["relevance", "observed_at:desc", "valid_from"]]
+    ),
 )
-def test_looking_at_the_best_first_changes_no_page(
+def test_which_way_the_best_are_found_changes_no_page(
     stored: list[tuple[str, bool]], text: list[str], limit: int, order_by: list[str]
 ) -> None:
     ledger = HandMadeLedger()
     for number, (content, asked_for) in enumerate(stored):
-        ledger.create(f"mem:{number}", content, object_type="task" if asked_for else "claim")
+        observed = {"observed_at": f"2026-01-0{number % 3 + 1}T00:00:00Z"} if number % 2 else {}
+        kind = "task" if asked_for else "claim"
+        ledger.create(f"mem:{number}", content, object_type=kind, **observed)
     index = ledger.index()
     query = StructuredQuery(
         text=" ".join(text), object_type=["task"], limit=limit, order_by=order_by
     )
 
-    def pages(best: tuple[int, ...]) -> list[tuple[list[str], list[int]]]:
+    def pages(**way: int) -> list[tuple[list[str], list[int]]]:
         found, key = [], None
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(search, "_BEST_PER_ITEM", best)
+            for name, number in way.items():
+                patched.setattr(best_matches, name, number)
             while True:
                 page = index.search(dataclasses.replace(query, after_key=key))
                 found.append(([row.version_id for row in page.rows], page.relevance))
@@ -125,7 +130,18 @@ def test_looking_at_the_best_first_changes_no_page(
                 if key is None:
                     return found
 
-    assert pages((1,)) == pages((1, 2)) == pages((100,))
+    gathered = pages(_FIRST=1000)
+    assert gathered == pages(_FIRST=1, _FAR_APART=0, _GATHERED_MAX=1000)
+    assert gathered == pages(_FIRST=1, _FAR_APART=0, _GATHERED_MAX=1, _BEST_PER_ITEM=1)
+    assert gathered == pages(_FIRST=1, _FAR_APART=1000, _BEST_PER_ITEM=1)
+    assert gathered == pages(_FIRST=1, _FAR_APART=1000, _BEST_PER_ITEM=100)
+    # Without a filter there are others.
+    query = dataclasses.replace(query, object_type=None)
+    ranked = pages()
+    assert ranked == pages(_BEST_PER_ITEM=1, _BEST_MAX_PER_ITEM=1)
+    assert ranked == pages(_BEST_PER_ITEM=1, _BEST_MAX_PER_ITEM=2)
+    query = dataclasses.replace(query, object_type=["task", "claim"])
+    assert ranked == pages(_FIRST=1000)
 
 
 @given(st.text(max_size=60), st.text(max_size=60))

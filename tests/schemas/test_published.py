@@ -18,6 +18,7 @@ from pamctl.model.documents import URN, is_valid, schema
 from pamctl.projection import reasons, version_trust
 from pamctl.rules.authorization import default_policy
 from pamctl.rules.transitions import CONDITIONS
+from pamctl.service.envelope_order import split
 from pamctl.store import key_records
 from pamctl.store.layout import FORMAT, FORMAT_VERSION
 from tests.schemas.published import FOLDER, RESULTS, SUFFIX, parts, published_names
@@ -146,9 +147,11 @@ def test_vocabularies_of_queries_events_and_entries() -> None:
     orders = [*vocabulary.ORDER_FIELDS, *(f"{field}:desc" for field in vocabulary.ORDER_FIELDS)]
     assert request["order_by"]["items"]["enum"] == orders
     assert query["ordering"]["properties"]["order_by"]["items"]["enum"] == orders
-    assert set(vocabulary.ORDER_FIELDS) == set(ordering.ORDER_FIELDS)
+    by_envelope = {name for name in vocabulary.ORDER_FIELDS if split([name])[0] is not None}
+    assert set(vocabulary.ORDER_FIELDS) == {*ordering.ORDER_FIELDS, *by_envelope}
     bases = list(vocabulary.TEMPORAL_BASES)
-    assert request["temporal"]["properties"]["basis"]["enum"] == bases
+    ranges = schema("requests/query")["$defs"]["range"]["properties"]
+    assert ranges["basis"]["enum"] == bases
     assert query["query"]["properties"]["temporal_basis"]["enum"] == bases
     changes = schema("event")["if"]["properties"]["event_type"]["enum"]
     assert tuple(changes) == vocabulary.VERSION_EVENT_TYPES

@@ -7,13 +7,17 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import pamctl
 from pamctl.bindings import batch, lines, stdio
 from pamctl.bindings.operations import OPERATIONS, perform
 from pamctl.bindings.query_document import query_arguments
+from pamctl.encoding.canonical import canonical
 from pamctl.errors import (
     InternalError,
     InvalidRequest,
@@ -42,7 +46,7 @@ class Group:
                 raise self.store.commit_error
             self.store.groups.append(self.staged)
 
-    plain = False
+    written = None
 
     def foresee(self, requests: Iterable[Mapping[str, Any]]) -> None:
         list(requests)
@@ -228,6 +232,31 @@ DOCUMENT = {
     "query": {"kind": "structured"},
     "pagination": {"limit": 5},
 }
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["Tee", {"b": [1.0, -0.0, 1e15, 1e22, 0.9], "a": None}, {"\U0001f331": 1, "\uff5e": "\u2028"}],
+)
+@pytest.mark.parametrize("key", [None, "key:1"])
+def test_an_answer_line_is_canonical_whatever_was_at_hand(
+    tmp_path: Path, content: Any, key: str | None
+) -> None:
+    request: dict[str, Any] = {
+        "scope_id": "workspace:default",
+        "object_type": "observation",
+        "canonical_content": content,
+        "actor": {"actor_id": "actor:local:test", "actor_kind": "human"},
+        "provenance": {"activity": "observed"},
+    }
+    if key is not None:
+        request["idempotency_key"] = key
+    with closing(pamctl.init_store(tmp_path / ".pam")) as store, store.group() as group:
+        for again in (False, True):
+            outcome = {"line": 1, "result": group.perform("create", request), "request_id": "r"}
+            assert (group.written is None) == bool(key and again)
+            line = lines.answer_line(outcome, envelope=group.written)
+            assert line == canonical(outcome) + b"\n"
 
 
 @pytest.mark.parametrize(

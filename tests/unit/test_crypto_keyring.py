@@ -7,7 +7,8 @@ import pytest
 
 from pamctl.crypto.keys import PrivateKey
 from pamctl.encoding.canonical import canonical
-from pamctl.errors import InvalidRequest, ObjectNotFound, StoreDamaged
+from pamctl.errors import InvalidRequest, ObjectNotFound, ServiceUnavailable, StoreDamaged
+from pamctl.store import files
 from pamctl.store.key_records import bindings
 from pamctl.store.keyring import Keyring
 from tests.projections import KEY, OTHER_KEY
@@ -45,6 +46,34 @@ def test_a_key_is_two_files(keyring: Keyring, folder: Path) -> None:
     assert keyring.show("laptop") == record
     assert keyring.own() == {"laptop": record}
     assert keyring.private("laptop").public == public
+
+
+def test_a_key_whose_record_cannot_be_written_is_not_made(
+    keyring: Keyring, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_new = files.create_new
+
+    def failing(path: Path, data: bytes, **more: int) -> None:
+        if path.suffix == ".json":
+            raise ServiceUnavailable("the device failed")
+        create_new(path, data, **more)
+
+    monkeypatch.setattr(files, "create_new", failing)
+    with pytest.raises(ServiceUnavailable):
+        keyring.generate("laptop", seed=SEED, now=NOW)
+    monkeypatch.undo()
+    assert list(folder.iterdir()) == []
+    assert keyring.generate("laptop", seed=SEED, now=NOW)["status"] == "active"
+
+
+def test_half_a_key_is_forgotten_and_a_whole_one_is_not(keyring: Keyring, folder: Path) -> None:
+    keyring.forget_unfinished("laptop")
+    keyring.generate("laptop", seed=SEED, now=NOW)
+    keyring.forget_unfinished("laptop")
+    assert keyring.private("laptop").public == PrivateKey.from_seed(SEED).public
+    (folder / "laptop.json").unlink()
+    keyring.forget_unfinished("laptop")
+    assert list(folder.iterdir()) == []
 
 
 def test_a_private_key_is_never_in_its_record(keyring: Keyring, folder: Path) -> None:

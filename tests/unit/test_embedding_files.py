@@ -6,15 +6,18 @@ import os
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pamctl.errors import StoreDamaged
-from pamctl.store import files
+from pamctl.errors import ServiceUnavailable, StoreDamaged
+from pamctl.service.store import Store
+from pamctl.store import embedding_upkeep, files
 from pamctl.store.embeddings import EmbeddingFiles, NewEmbedding, lock, stored_spaces
 from pamctl.store.layout import ScopeLayout, scope_folder
 
 SPACE = "emb:a"
+ACTOR = {"actor_id": "actor:local:me", "actor_kind": "human"}
 
 
 @pytest.fixture
@@ -224,3 +227,69 @@ def test_a_pin_that_cannot_be_read_pins_nothing(
     found = space.pinned("snap:1")
     assert found is not None
     assert space.hold_pinned(found._replace(pair=77)) is None
+
+
+class _Died(BaseException):
+    """What happens to a process that is killed, and to nothing else."""
+
+
+@pytest.fixture
+def embedded(store: Store) -> Store:
+    """A store in which `mem:tea` has a vector."""
+    writing: Any = {"scope_id": "workspace:default", "actor": ACTOR}
+    content = {"object_id": "mem:tea", "object_type": "claim", "canonical_content": "tea"}
+    store.create(**writing, **content, provenance={"activity": "observed"})
+    descriptor = dict.fromkeys(("provider", "model", "model_revision"), "x")
+    described = {"embedding_space_id": SPACE, "dimensions": 2, "distance_metric": "cosine"}
+    more = {"normalization": "l2", "preprocessing_profile": "none", "embedding_kind": "text"}
+    rules = {"canonicalization_rules": "none"}
+    space = {**descriptor, **described, **more, **rules}
+    store.perform("space_add", {**writing, "space": space})
+    vector = {"object_id": "mem:tea", "vector": [1, 2], "embedding_space_id": SPACE}
+    store.perform("embedding_put", {**writing, "embeddings": [vector]})
+    return store
+
+
+def redact(store: Store) -> Any:
+    current = store.history(scope_id="workspace:default", object_id="mem:tea")["items"][0]
+    return store.redact(
+        scope_id="workspace:default",
+        actor=ACTOR,
+        object_id="mem:tea",
+        expected_version_id=current["version_id"],
+        policy_basis="asked",
+        idempotency_key="key:redact",
+    )
+
+
+def with_vectors(store: Store) -> set[str]:
+    layout = store.directory.scope("workspace:default")
+    return {name for _, space in stored_spaces(layout) for name in space.rows()}
+
+
+def test_who_redacts_and_dies_leaves_no_vector(
+    embedded: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dies(*_: Any) -> None:
+        raise _Died
+
+    assert with_vectors(embedded) == {"mem:tea"}
+    with monkeypatch.context() as patched, pytest.raises(_Died):
+        patched.setattr(embedding_upkeep, "follow", dies)
+        redact(embedded)
+    assert with_vectors(embedded) == set()
+    assert redact(embedded)["replayed"] is True
+
+
+def test_vectors_that_cannot_be_taken_away_keep_an_object_from_being_redacted(
+    embedded: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patched, pytest.raises(ServiceUnavailable):
+        patched.setattr(embedding_upkeep, "stored_spaces", fails)
+        redact(embedded)
+    assert embedded.read(scope_id="workspace:default", object_id="mem:tea")["canonical_content"]
+    redact(embedded)
+    assert with_vectors(embedded) == set()

@@ -11,6 +11,7 @@ import pytest
 import pamctl
 from pamctl import errors
 from pamctl.service.store import Store
+from pamctl.store.lock import exclusive
 
 SCOPE = "workspace:default"
 HUMAN = {"actor_id": "actor:local:tester", "actor_kind": "human"}
@@ -176,6 +177,22 @@ def test_without_rules_nothing_is_due(tmp_path: Path, clock: Clock) -> None:
     clock.pass_days(10_000)
     assert expire(store)["items"] == []
     assert store.expire(scope_id="workspace:never", actor=HUMAN)["items"] == []
+
+
+def test_a_store_that_cannot_be_written_refuses_all_of_it(
+    store: Store, create: Any, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(), create("claim")
+    clock.pass_days(100)
+    monkeypatch.setattr("pamctl.store.commit.LOCK_WAIT_SEC", 0.01)
+    events = store.head(SCOPE)["sequence"]
+    with (
+        exclusive(store.directory.scope(SCOPE).lock),
+        pytest.raises(errors.ServiceUnavailable),
+    ):
+        expire(store)
+    assert store.head(SCOPE)["sequence"] == events
+    assert len(expire(store)["items"]) == 2
 
 
 def test_needs_the_authority_to_transition(store: Store, create: Any, clock: Clock) -> None:

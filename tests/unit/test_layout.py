@@ -105,3 +105,11 @@ def test_paths_of_a_store() -> None:
     assert {path.parent for path in (*of_store, store.index, store.quarantine)} == {store.root}
     of_scope = (scope.scope_file, scope.ledger, scope.versions, scope.packs, scope.staging)
     assert {path.parent for path in (*of_scope, scope.lock)} == {scope.root}
+
+
+def test_two_layouts_are_equal_where_they_are_of_one_place() -> None:
+    here, there = StoreLayout(Path("a/.pam")), StoreLayout(Path("b/.pam"))
+    assert here.scope("workspace:a") == StoreLayout(Path("a/.pam")).scope("workspace:a")
+    assert len({here, there, StoreLayout(Path("a/.pam"))}) == 2
+    assert here.scope("workspace:a") != here.scope("workspace:b")
+    assert here != ScopeLayout(Path("a/.pam"))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import time
+from pathlib import Path
 
 import pytest
 
 from pamctl.cli.terminal import progress
-from pamctl.cli.terminal.progress import Progress
+from pamctl.cli.terminal.progress import FileProgress, Progress, Waiting
 
 
 class Stream(io.StringIO):
@@ -94,3 +96,50 @@ def test_a_line_never_wraps(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> No
     monkeypatch.setenv("COLUMNS", "20")
     lines = shown(monkeypatch, clock).split("\r\x1b[K")
     assert max(map(len, lines)) < 20
+
+
+def test_a_file_is_counted_as_it_is_read(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
+    """Also where the answer will go to the terminal: nothing is printed before it."""
+    said = Stream(True)
+    monkeypatch.setattr("sys.stderr", said)
+    monkeypatch.setattr("sys.stdout", Stream(True))
+    with FileProgress("read") as bar, bar.of(io.BytesIO(bytes(5_000_000))) as file:
+        while file.read(1_000_000):
+            clock.now += 1.0
+    assert "\r\x1b[Kpamctl: 4 MB read, 1 MB a second" in said.getvalue()
+    assert said.getvalue().endswith("\r\x1b[K")
+
+
+def test_how_much_there_is_to_read_is_said(
+    monkeypatch: pytest.MonkeyPatch, clock: Clock, tmp_path: Path
+) -> None:
+    said = Stream(True)
+    monkeypatch.setattr("sys.stderr", said)
+    path = tmp_path / "memory.jsonl"
+    path.write_bytes(b"x\n" * 1_500_000)
+    with FileProgress("read") as bar, bar.of(path.open("rb")) as file:
+        clock.now += 2.0
+        assert len(file.readline()) == 2
+    assert "0 of 3 MB read" in said.getvalue()
+
+
+def test_a_file_that_nobody_watches_is_left_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    monkeypatch.setattr("sys.stderr", Stream(False))
+    with FileProgress("written") as bar:
+        file = io.BytesIO()
+        assert bar.of(file) is file
+
+
+def test_waiting_says_for_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(progress, "_PATIENCE_SEC", 0.01)
+    monkeypatch.setattr(progress, "_BETWEEN_SEC", 0.01)
+    for terminal in (True, False):
+        said = Stream(terminal)
+        monkeypatch.setattr("sys.stderr", said)
+        with Waiting("checking the store"):
+            time.sleep(0.1)
+        assert ("pamctl: checking the store, 0 s" in said.getvalue()) is terminal
+        assert said.getvalue().endswith("\r\x1b[K") is terminal

@@ -10,7 +10,7 @@ import pamctl
 from pamctl.crypto.keys import PrivateKey
 from pamctl.crypto.version_signatures import Signature, verified
 from pamctl.errors import AccessDenied, InvalidRequest, ObjectNotFound, PamError
-from pamctl.service.signing import KEY_RULE
+from pamctl.service.signing import KEY_RULE, Signers
 from pamctl.service.store import Store
 from pamctl.store.keyring import Keyring, Seal
 
@@ -251,7 +251,8 @@ def test_an_expired_key_signs_nothing(store: Store, keyring: Keyring) -> None:
 
 
 def test_a_clock_that_is_set_back_does_not_lock_anybody_out(store: Store) -> None:
-    object.__setattr__(store.sources, "clock", lambda: START_NS - 60 * SECOND_NS)
+    store.sources = store.sources._replace(clock=lambda: START_NS - 60 * SECOND_NS)
+    store.signers = Signers(store.layout.keys, store.sources)
     made = remember(store)
     assert made["envelope"]["committed_at"] < Keyring(store.layout.keys).show("owner")["created_at"]
     assert verified(made["envelope"]) is not None

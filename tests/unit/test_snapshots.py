@@ -251,7 +251,8 @@ def test_a_rebuild_lets_go_of_vectors_that_a_dead_writer_left(
     vector = {"object_id": "mem:1", "vector": [0, 1], "embedding_space_id": "emb:a"}
     memories.perform("embedding_put", embeddings=[vector])
     with monkeypatch.context() as patched:
-        patched.setattr("pamctl.store.embedding_upkeep.follow", lambda layout, committed: None)
+        for name in ("withdraw", "follow"):
+            patched.setattr(f"pamctl.store.embedding_upkeep.{name}", lambda layout, told: None)
         memories.delete(made)
     (vectors,) = store.directory.scope(SCOPE).embeddings.rglob("*.f32")
     assert vectors.stat().st_size == 8

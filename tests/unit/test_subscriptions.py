@@ -639,7 +639,7 @@ def test_a_poll_waits_for_another_and_then_says_who(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     subscriber = Subscriber(store)
-    monkeypatch.setattr(exclusive.__wrapped__, "__kwdefaults__", {"wait_sec": 0.05})
+    monkeypatch.setattr(exclusive, "__kwdefaults__", {"wait_sec": 0.05})
     with exclusive(files(store, "*.json")[0].parent / "lock"), pytest.raises(ServiceUnavailable):
         subscriber.poll()
     assert subscriber.got() == [1]
