@@ -29,6 +29,18 @@ ACTOR = {"actor_id": "actor:local:bench", "actor_kind": "human"}
 IMPORT = "python -c 'import typer'"
 TARGETS = {"read": 1.5, "write": 2.2}
 MEMORIES = 1000
+SPACE = {
+    "embedding_space_id": "space:bench:1",
+    "provider": "bench",
+    "model": "bench",
+    "model_revision": "1",
+    "dimensions": 2,
+    "distance_metric": "cosine",
+    "normalization": "l2",
+    "preprocessing_profile": "none",
+    "embedding_kind": "text",
+    "canonicalization_rules": "none",
+}
 
 
 class Case(NamedTuple):
@@ -73,19 +85,27 @@ def commands(store: Path, object_id: str) -> list[Case]:
         "status",
         f"read {object_id}",
         "query --limit 10 --any-state",
+        'query --where object_type="claim" --limit 10',
         "query --text memory --limit 10",
         f"history {object_id}",
         f"diff {object_id}",
         "log --limit 10",
         "scope list",
         f"scope show {SCOPE}",
+        f"scope policy {SCOPE}",
         "index status",
         "snapshot list",
         "snapshot show snap:bench",
+        "snapshot diff snap:bench snap:bench",
         "space list",
+        "space show space:bench:1",
         "schema list",
+        "schema show urn:bench:1",
         "delegate list",
         "subscribe list",
+        "embed status",
+        "key list",
+        "key show bench",
     ]
     cases = [Case(f"pamctl {words}", "read", _of(store, words)) for words in read]
     writes = {
@@ -162,7 +182,14 @@ def main(rounds: int) -> None:
                 )
                 versions.append(made["version_id"])
         store.snapshots.create(scope_id=SCOPE, actor=ACTOR, snapshot_id="snap:bench")
+        store.spaces.add(scope_id=SCOPE, actor=ACTOR, space=SPACE)
+        store.schemas.add(scope_id=SCOPE, actor=ACTOR, schema_id="urn:bench:1", schema=True)
         store.close()
+        subprocess.run(
+            [PAMCTL, "key", "generate", "bench", "--store", str(path), "--quiet"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         cases = [*peers(), *commands(path, f"mem:{MEMORIES - 1}")]
         cases = [_with_versions(case, versions) for case in cases]
         took = measure(cases, rounds)

@@ -46,8 +46,8 @@ The exit status says which kind of error it was; codes that a script treats alik
 _FSCK_BUNDLES = """
 ## In a bundle
 
-`pamctl verify-export` ([exchange](exchange.md)) finds the same in the ledgers and versions of a
-bundle, and besides that:
+`pamctl verify-export FILE` ([exchange](exchange.md#verify)), and `pamctl fsck FILE`, which is the
+same, find that in the ledgers and versions of a bundle too, and besides:
 
 """
 
@@ -201,7 +201,9 @@ _FSCK = """\
 
 `pamctl fsck` reads everything in a store and says what is wrong. It shares no code with what
 writes, changes nothing (SQLite may touch its own shared memory beside an index), and needs a
-folder for temporary files that has room for about as much as the ledgers take.
+folder for temporary files that has room for about as much as the ledgers take. It proves first
+that nothing is wrong, and reads everything again to say what is, where there is no such
+proof: a damaged store takes up to three times as long ([why](decisions/proof-first.md)).
 
 ```console
 $ pamctl init --quiet
