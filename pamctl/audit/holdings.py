@@ -9,8 +9,15 @@ from pathlib import Path
 from typing import IO, Any
 
 from pamctl.audit.inventory import Inventory
-from pamctl.audit.ledger_sources import ledger_lines
-from pamctl.audit.reading import entries, kind_of, lines, open_plain, parsed, whole
+from pamctl.audit.reading import (
+    entries,
+    kind_of,
+    ledger_lines,
+    lines,
+    open_plain,
+    parsed,
+    whole,
+)
 from pamctl.model.bundles import Fault, scan_bundle
 from pamctl.store.layout import ScopeLayout, StoreLayout, pack_name
 
@@ -36,9 +43,14 @@ def holdings_of_bundle(opener: Opener) -> list[Inventory]:
         for item in scan_bundle(source):
             if isinstance(item, Fault):
                 continue
-            at += item.kind == "scope"
+            if item.kind == "scope":
+                if 0 <= at < len(found):
+                    found[at].settle()
+                at += 1
             if item.kind in ("version", "stub") and 0 <= at < len(found):
                 _take_version(found[at], item.data)
+    if found:
+        found[-1].settle()
     return found
 
 
@@ -57,6 +69,7 @@ def holdings_of_store(root: Path) -> list[Inventory]:
                 inventory.ledger(parsed(line.data) or {})
         for data in versions_of(scope):
             _take_version(inventory, data)
+        inventory.settle()
         found.append(inventory)
     return found
 

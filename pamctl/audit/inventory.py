@@ -68,24 +68,26 @@ class ActorTally:
         self.last = ""
 
 
-class Item(NamedTuple):
-    """The newest version of something that was seen. states: in the order of DIMENSIONS."""
+class Standing(NamedTuple):
+    """What something is, and how it stands. states: in the order of DIMENSIONS."""
 
-    sequence: int
     family: str
     type: str
     states: tuple[str, ...]
 
 
 class Shown(NamedTuple):
-    """A memory in the list of the last ones: its item, and the beginning of its content."""
+    """A memory in the list of the last ones: its newest version, and the beginning of its
+    content."""
 
-    item: Item
+    sequence: int
+    standing: Standing
     content: str
 
 
 class Inventory:
-    """One scope. `ledger` takes its entries in order, then `version` its versions in any."""
+    """One scope. `ledger` takes its entries in order, then `version` its versions in any, and
+    `settle` ends it: then only what is shown is still held."""
 
     def __init__(self, scope_id: str) -> None:
         self.scope_id = scope_id
@@ -106,10 +108,13 @@ class Inventory:
         self.denials = Log()
         self.latest = Log(LATEST_MAX)
         self.holds: dict[str, Entry] = {}
-        self.items: dict[str, Item] = {}
+        self.standings: Counter[Standing] = Counter()
         self.shown: dict[str, Shown] = {}
         self.undisclosed = 0
         self.withheld = 0
+        # Of things there may be very many, of standings there are few: each is held once.
+        self._newest: dict[str, tuple[int, Standing]] = {}
+        self._held: dict[Standing, Standing] = {}
         self._touched: dict[str, None] = {}
         self._deciding: dict[str, Entry] = {}
 
@@ -147,18 +152,25 @@ class Inventory:
             return
         identifier = short(envelope[member], 600)
         sequence = envelope.get("sequence")
-        known = self.items.get(identifier)
-        if type(sequence) is not int or (known is not None and known.sequence > sequence):
+        known = self._newest.get(identifier)
+        if type(sequence) is not int or (known is not None and known[0] > sequence):
             return
         states = tuple(short(envelope.get(f"{name}_state", "-"), 40) for name in DIMENSIONS)
         family = _FAMILIES[member]
         kind = envelope.get("object_type") or envelope.get("relationship_type") or "-"
-        item = Item(sequence, family, short(kind), states)
-        self.items[identifier] = item
+        standing = Standing(family, short(kind), states)
+        standing = self._held.setdefault(standing, standing)
+        self._newest[identifier] = sequence, standing
         if identifier in self._touched and family == "memory":
             open_ = states[DIMENSIONS.index("availability")] in _SHOWN
             content = "" if not open_ else excerpt(envelope.get("canonical_content"))
-            self.shown[identifier] = Shown(item, content)
+            self.shown[identifier] = Shown(sequence, standing, content)
+
+    def settle(self) -> None:
+        """Count what was taken in. Nothing can be taken in afterwards."""
+        self.standings = Counter(standing for _, standing in self._newest.values())
+        self._newest.clear()
+        self._held.clear()
 
     def changed_last(self) -> list[tuple[str, Shown]]:
         """The memories that events were about last, the latest first."""
@@ -168,15 +180,19 @@ class Inventory:
     def by_state(self) -> dict[str, Counter[str]]:
         """How many memories are in each state, by dimension."""
         found: dict[str, Counter[str]] = {name: Counter() for name in DIMENSIONS}
-        for item in self.items.values():
-            if item.family == "memory":
-                for name, state in zip(DIMENSIONS, item.states, strict=True):
-                    found[name][state] += 1
+        for standing, count in self.standings.items():
+            if standing.family == "memory":
+                for name, state in zip(DIMENSIONS, standing.states, strict=True):
+                    found[name][state] += count
         return found
 
     def by_type(self, family: str) -> Counter[str]:
         """How many things of a family there are, by their type."""
-        return Counter(item.type for item in self.items.values() if item.family == family)
+        found: Counter[str] = Counter()
+        for standing, count in self.standings.items():
+            if standing.family == family:
+                found[standing.type] += count
+        return found
 
     def _event(self, entry: Entry, body: Mapping[str, Any]) -> None:
         event_type = entry.kind

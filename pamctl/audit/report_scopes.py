@@ -82,13 +82,13 @@ def _last_memories(scope: Inventory) -> Markup:
     rows = []
     for identifier, shown in scope.changed_last()[:_MEMORIES_MAX]:
         content = isolated(shown.content) if shown.content else tag("i", "not shown")
-        states = ", ".join(shown.item.states)
+        states = ", ".join(shown.standing.states)
         rows.append(
             (
                 code(identifier),
-                isolated(shown.item.type),
+                isolated(shown.standing.type),
                 isolated(states),
-                shown.item.sequence,
+                shown.sequence,
                 content,
             )
         )

@@ -214,22 +214,25 @@ class ScopeIndex(IndexFile):
         except sqlite3.DatabaseError as error:
             raise self._recovered(error) from error
 
-    def candidates(self, query: StructuredQuery) -> list[Candidate]:
-        """All that the filters of a query accept, in ledger order, whatever its text."""
+    def candidates(
+        self, query: StructuredQuery, *, after: int = 0, limit: int = -1
+    ) -> list[Candidate]:
+        """All that the filters of a query accept, in ledger order, whatever its text: behind a
+        ledger sequence, and at most `limit` of it."""
         from pamctl.index.search import candidates
 
         try:
-            return candidates(self._database, query)
+            return candidates(self._database, query, after, limit)
         except sqlite3.DatabaseError as error:
             raise self._recovered(error) from error
 
-    def stored(self, query: StructuredQuery) -> list[StoredRow]:
+    def stored(self, query: StructuredQuery, *, after: int = 0, limit: int = -1) -> list[StoredRow]:
         """Where all is that the filters of a query accept and that is not erased, in ledger
-        order, whatever its text."""
+        order, whatever its text: behind a ledger sequence, and at most `limit` of it."""
         from pamctl.index.stored import stored
 
         try:
-            return stored(self._database, query)
+            return stored(self._database, query, after, limit)
         except sqlite3.DatabaseError as error:
             raise self._recovered(error) from error
 

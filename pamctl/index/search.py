@@ -88,15 +88,18 @@ def matches(database: sqlite3.Connection, query: StructuredQuery) -> Iterator[Ma
                 yield asked.match(columns)
 
 
-def candidates(database: sqlite3.Connection, query: StructuredQuery) -> list[Candidate]:
-    """All that the filters of `query` accept, whatever its text, in ledger order."""
+def candidates(
+    database: sqlite3.Connection, query: StructuredQuery, after: int, limit: int
+) -> list[Candidate]:
+    """The first versions committed after a ledger sequence that the filters of `query` accept,
+    whatever its text, in ledger order."""
     where = filters(query)
     # SQLite would take another index, of a state for instance, for the better one.
     way = "" if query.version_id is None else "INDEXED BY version_by_id "
     found = database.execute(
         f"SELECT since, object_id, version_id FROM version {way}"
-        f"WHERE {where.sql} ORDER BY version.since",
-        where.values,
+        f"WHERE {where.sql} AND version.since > ? ORDER BY version.since LIMIT ?",
+        [*where.values, after, limit],
     ).fetchall()
     return [Candidate(*columns) for columns in found]
 

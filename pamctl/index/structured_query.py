@@ -64,7 +64,6 @@ class Range(NamedTuple):
     end: str | int | None = None
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Look:
     """How a query was answered: filled in by what answers it.
 
@@ -72,9 +71,10 @@ class Look:
     steps: what SQLite says that it does. match: the FTS5 expression that the text became.
     """
 
-    rows: int = 0
-    steps: list[str] = field(default_factory=list)
-    match: str | None = None
+    def __init__(self) -> None:
+        self.rows = 0
+        self.steps: list[str] = []
+        self.match: str | None = None
 
     def at(self, _: int) -> int:
         """Counts a row; true, so that it can stand among conditions."""

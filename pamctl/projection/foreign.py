@@ -13,7 +13,7 @@ from pamctl.projection import profiles, register
 from pamctl.projection.candidates import Candidates
 from pamctl.projection.choice import Candidate
 from pamctl.projection.policy import SelectionPolicy, parse_policy
-from pamctl.projection.produce import Projection, produce
+from pamctl.projection.produce import Projection, no_rule, produce
 from pamctl.projection.project import adapter_of
 from pamctl.projection.source import Collecting, Unlock
 from pamctl.store.keyring import Keyring
@@ -36,6 +36,7 @@ def project_from(
     policy: bytes,
     key: str,
     adapter_id: str | None = None,
+    explain: bool = False,
 ) -> Projection:
     """Project what a policy selects of the objects at a place, signed, and register its id as
     issued.
@@ -79,6 +80,7 @@ def project_from(
         clock=store.sources.clock,
         entropy=store.sources.entropy,
         unmet=partial(selection.unmet, candidates.facts),
+        unfound=no_rule if explain else None,
     )
     if not register.issued(store.layout.projections).register(projection.record):
         raise InternalError("a projection with this id was issued before; nothing was delivered")

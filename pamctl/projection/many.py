@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -48,8 +48,7 @@ class RecordFile(NamedTuple):
     data: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Trust:
+class Trust(NamedTuple):
     """Where the relying party's policy comes from; a process can be told it.
 
     document, name: of a trust policy; without one, the keys and the configuration of a
@@ -70,8 +69,7 @@ class Trust:
         return store_policy(Keyring(self.keys), self.config or {})
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(NamedTuple):
     """What is demanded of every record.
 
     at: the verification time, RFC 3339.

@@ -53,8 +53,8 @@ class Projection:
     text: the exact projection bytes. fragments: its parts, by position.
     request, policy, trust_snapshot: what the record commits to.
     sources: the exact source objects, by position.
-    fates: why each candidate is in or out. For the producer's eyes: the record counts what
-        was left out and does not name it.
+    fates: why each candidate is in or out, where somebody asked. For the producer's eyes: the
+        record counts what was left out and does not name it.
     """
 
     record: dict[str, Any]
@@ -87,7 +87,7 @@ def produce(
     clock: Clock,
     entropy: Entropy,
     unmet: Unmet = no_rule,
-    unfound: Unmet = no_rule,
+    unfound: Unmet | None = None,
     projection_id: str | None = None,
     created_at: str | None = None,
 ) -> Projection:
@@ -103,7 +103,8 @@ def produce(
             its reason even where it names them.
         limits: candidates beyond them are `context_limit`.
         unmet: further rules of the policy; who does not meet them is `policy_filtered`.
-        unfound: why `select` leaves a candidate out, in words, for `fates`.
+        unfound: why `select` leaves a candidate out, in words; without it, nobody asks for
+            `fates`.
         clock: asked once, when everything to be signed is final.
         projection_id, created_at: for whoever makes a record again whose id and time are
             known; by default a new id, and the clock's time.
@@ -113,15 +114,14 @@ def produce(
     nothing is signed then.
     """
     # 1. The candidates are open, under a trust snapshot taken at a known time.
-    if len({candidate.name for candidate in candidates.items}) != len(candidates.items):
+    items = candidates.items
+    if isinstance(items, Sequence) and len({item.name for item in items}) != len(items):
         raise InternalError("two candidates of a projection have one name")
     # 2. Commit to the request and to the policy, then select.
     context = _selection_context(candidates, request, policy)
     found = select()
     # 3. Apply the rules; every candidate is delivered or counted once.
-    choice = choose(
-        candidates.items, found, limits, facts=candidates.facts, unmet=unmet, unfound=unfound
-    )
+    choice = choose(items, found, limits, facts=candidates.facts, unmet=unmet, unfound=unfound)
     # 4. The fragments are final; each has its entry.
     fragments = tuple(opened.fragment for _, opened in choice.chosen)
     text = b"".join(fragments)

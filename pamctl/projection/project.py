@@ -30,6 +30,7 @@ def project(
     policy: bytes,
     key: str,
     adapter_id: str | None = None,
+    explain: bool = False,
 ) -> Projection:
     """Project what a policy selects of a scope, signed, and register its id as issued.
 
@@ -39,6 +40,7 @@ def project(
         policy: the selection policy document, exact bytes (see `policy`).
         key: the name of a key of the store's keyring.
         adapter_id: a URI; by default one made of the key's id.
+        explain: whether `fates` say of every candidate why it is in or out.
 
     The candidates are all Memory Objects of the scope whose content can be read, in their
     current versions at the ledger's head when trust is evaluated. Raises InvalidRequest,
@@ -52,20 +54,21 @@ def project(
     wanted = {"scope_id": scope_id, "actor": dict(actor), **selection.query(request)}
     check("requests/query", wanted)
     candidates, sequence = open_candidates(store, keyring, scope_id=scope_id, actor=actor)
-    names = {candidate.name for candidate in candidates.items}
-    found = partial(selected_versions, store, {**wanted, "as_of": sequence})
     projection = produce(
         candidates,
         request=request,
         policy=policy,
-        # A filter can name what cannot be read; that is no candidate.
-        select=lambda: [name for name in found() if name in names],
+        select=partial(selected_versions, store, {**wanted, "as_of": sequence}),
         limits=selection.limits,
         adapter=adapter,
         clock=store.sources.clock,
         entropy=store.sources.entropy,
         unmet=partial(selection.unmet, candidates.facts),
-        unfound=lambda candidate, _: selection.unfound(candidates.facts, candidate),
+        unfound=(
+            (lambda candidate, _: selection.unfound(candidates.facts, candidate))
+            if explain
+            else None
+        ),
     )
     if not register.issued(store.layout.projections).register(projection.record):
         raise InternalError("a projection with this id was issued before; nothing was delivered")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import orjson
 
@@ -68,8 +67,7 @@ class NativeResult(TypedDict):
     custody_present: bool
 
 
-@dataclass(slots=True)
-class ReadRecord:
+class ReadRecord(NamedTuple):
     """A record that was read, good in shape.
 
     members: the whole of it.

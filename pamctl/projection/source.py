@@ -7,7 +7,6 @@ what it says and decides nothing again.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -45,8 +44,7 @@ Opening = OpenedSource | SourceRefused | None
 """What a profile makes of an object: it is opened, refused, or cannot be opened here."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceObject:
+class SourceObject(NamedTuple):
     """One object that was collected, and what its profile made of it.
 
     name: unique in its collection; it stays with the producer.
@@ -58,8 +56,7 @@ class SourceObject:
     result: OpenedSource | SourceRefused
 
 
-@dataclass(frozen=True, slots=True)
-class Collection:
+class Collection(NamedTuple):
     """All objects of a place, opened under one trust state.
 
     trust_snapshot: that state, as the profile serializes it.

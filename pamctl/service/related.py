@@ -10,7 +10,7 @@ what it would be if that were not there.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pamctl.errors import InvalidRequest
@@ -29,12 +29,12 @@ _MEMBERS = ("related_to", "relationship_type", "relationships")
 _OF_OBJECTS_ALONE = ("object_type", "schema_id")
 
 
-@dataclass(slots=True)
 class _Walk:
     """What a walk has met: relationships, and objects with their distance in steps."""
 
-    relationships: set[str] = field(default_factory=set)
-    distances: dict[str, int] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.relationships: set[str] = set()
+        self.distances: dict[str, int] = {}
 
 
 def is_about_relationships(request: Mapping[str, Any]) -> bool:

@@ -61,7 +61,7 @@ class Selection:
         query = self.structured
         if self.first is not None:
             return self._page_by(self.first)
-        if self._is_decided():
+        if self.is_decided():
             page = self._index(query).search(query)
             return page._replace(rows=[self._now(row) for row in page.rows])
         kept: list[Match] = []
@@ -90,7 +90,7 @@ class Selection:
 
     def candidates(self) -> list[Candidate]:
         """All that every filter accepts, in ledger order, whatever the text."""
-        if self._is_decided():
+        if self.is_decided():
             return self.scope.index.candidates(self.structured)
         unordered = replace(self.structured, text=None, order_by=(), after_key=None)
         return [
@@ -144,7 +144,7 @@ class Selection:
                 return withhold(envelope)
         return envelope
 
-    def _is_decided(self) -> bool:
+    def is_decided(self) -> bool:
         """Whether the index alone decides what is selected."""
         return self.pushed is None or self.pushed.residue is None
 
@@ -159,7 +159,7 @@ class Selection:
         return self.scope.index.version(row.version_id) or row
 
     def _accepted(self, index: ScopeIndex, query: StructuredQuery) -> Iterator[Match]:
-        if self._is_decided():
+        if self.is_decided():
             return index.matches(query)
         return (match for match, _ in self._read(index, query))
 

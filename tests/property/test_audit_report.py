@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pamctl.audit.inventory import Inventory
 from pamctl.audit.audited import Audit
+from pamctl.audit.inventory import Inventory
 from pamctl.audit.report import render
 from tests.pages import Page
 
@@ -73,6 +73,7 @@ def test_a_page_comes_of_anything(
         scope.ledger(value)
     for envelope in versions:
         scope.version({"sequence": 1, "object_id": "mem:1", **envelope})
+    scope.settle()
     made = Audit("x", "export", True, [], {}, [], [scope])
     page = Page(render(made).decode())
     assert page.faults == []

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
+from unittest import mock
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pamctl.errors import PolicyDenied
+from pamctl.projection import held
 from pamctl.projection.choice import DELIVERED, Candidate, Limits, Quota, choose
 from pamctl.projection.source import OpenedSource, SourceRefused
 from tests.projections import UNVERIFIED, native
@@ -54,13 +57,26 @@ def scenes(draw: st.DrawFn) -> tuple[list[Candidate], list[str], list[str], Limi
     return items, list(found), unwanted, limits
 
 
+class Passing:
+    """Candidates that are not held."""
+
+    def __init__(self, items: Sequence[Candidate]) -> None:
+        self._items = items
+
+    def __iter__(self) -> Iterator[Candidate]:
+        return iter(self._items)
+
+    def again(self, names: Sequence[str]) -> Iterator[Candidate]:
+        return (item for item in self._items if item.name in names)
+
+
 @given(scenes())
 def test_each_candidate_ends_in_one_place(scene: Any) -> None:
     items, found, unwanted, limits = scene
 
-    def chosen() -> Any:
+    def chosen(candidates: Any = items) -> Any:
         return choose(
-            items,
+            candidates,
             found,
             limits,
             facts=lambda one: {},
@@ -75,8 +91,8 @@ def test_each_candidate_ends_in_one_place(scene: Any) -> None:
         return
     delivered = [candidate.name for candidate, _ in choice.chosen]
     assert len(delivered) + sum(choice.excluded.values()) == len(items)
-    assert sorted(fate.candidate.name for fate in choice.fates) == sorted(i.name for i in items)
-    assert [f.candidate.name for f in choice.fates if f.place == DELIVERED] == delivered
+    assert sorted(fate.name for fate in choice.fates) == sorted(i.name for i in items)
+    assert [f.name for f in choice.fates if f.place == DELIVERED] == delivered
     # Delivered is what was found and wanted, in that order, within every bound.
     assert delivered == [name for name in found if name in delivered]
     assert not set(delivered) & set(unwanted)
@@ -99,3 +115,6 @@ def test_each_candidate_ends_in_one_place(scene: Any) -> None:
         assert choice.excluded[reason] == len(refused)
     again = chosen()
     assert (again.fates, again.excluded) == (choice.fates, choice.excluded)
+    # And so it is where next to nothing is held.
+    with mock.patch.object(held, "HELD_BYTES_MAX", 2100):
+        assert chosen(Passing(items)) == choice

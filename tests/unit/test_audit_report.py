@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from pamctl.audit.audited import Audit
 from pamctl.audit.excerpts import excerpt, short
 from pamctl.audit.inventory import Inventory
 from pamctl.audit.markup import Markup, escaped, tag, together, visible
-from pamctl.audit.audited import Audit
 from pamctl.audit.report import render
 from pamctl.audit.report_style import DARK, GRAPHIC_PAIRS, LIGHT, STYLE, TEXT_PAIRS
 from pamctl.audit.verdict_words import named_cause
@@ -135,6 +135,7 @@ def eventful() -> Audit:
     one.ledger(event(33, "delegation_granted", object_id="del:1"))
     one.ledger(event(34, "access_denied", payload={"operation": "delete", "reason": "no"}))
     one.version({"relationship_id": "rel:1", "relationship_type": "supports", "sequence": 1})
+    one.settle()
     verdict = {
         "checkpoint": "x.checkpoint",
         "valid": False,
@@ -263,6 +264,7 @@ def test_content_stays_content_wherever_it_stands(text: str) -> None:
     policy = {"default_effect": text, "rules": [rule], "overrides": [override], "retention": [text]}
     one.ledger({"kind": "policy", "body": {"policy": policy, "actor": actor(text)}})
     one.version(version(short(text, 600), text, object_type=text, lifecycle_state=text))
+    one.settle()
     said = dict.fromkeys(("message", "path", "subject", "remedy", "scope_id"), text)
     verdict = {
         "checkpoint": text,
@@ -327,6 +329,7 @@ def test_a_hundred_thousand_entries_are_a_readable_page() -> None:
         one.ledger(event(sequence, f"kind_{sequence % 3000}", actor=actor(name), recorded_at=stamp))
         if sequence % 4 == 0:
             one.version(version(f"mem:{sequence}", "x" * 300, object_type=f"type{sequence % 997}"))
+    one.settle()
     data = render(audit(one))
     assert len(data) < 200_000
     text = Page(data.decode()).text
@@ -376,6 +379,7 @@ def test_a_browser_shows_it_and_runs_nothing(eventful: Audit, tmp_path: Path) ->
     for number, text in enumerate(HOSTILE[:11], 90):
         one.ledger(event(number, "object_updated", object_id=f"mem:h{number}"))
         one.version(version(f"mem:h{number}", text))
+    one.settle()
     (tmp_path / "report.html").write_bytes(render(eventful))
     common = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/c"]
     shown = subprocess.run(

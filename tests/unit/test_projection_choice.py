@@ -39,7 +39,7 @@ def chosen(policy: dict[str, Any], *items: Candidate) -> Choice:
         unfound=lambda one, _: selection.unfound(facts, one),
     )
     # Every candidate is in exactly one place, and the counters say the same as the fates.
-    assert sorted(fate.candidate.name for fate in choice.fates) == sorted(i.name for i in items)
+    assert sorted(fate.name for fate in choice.fates) == sorted(i.name for i in items)
     for reason, count in choice.excluded.items():
         assert sum(fate.place == reason for fate in choice.fates) == count
     return choice
@@ -50,7 +50,7 @@ def names(choice: Choice) -> str:
 
 
 def why(choice: Choice, name: str) -> str:
-    (found,) = (fate.why for fate in choice.fates if fate.candidate.name == name)
+    (found,) = (fate.why for fate in choice.fates if fate.name == name)
     return found
 
 

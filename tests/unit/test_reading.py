@@ -167,7 +167,8 @@ def test_versions_as_of_an_earlier_moment_without_what_was_withheld_since(store:
         provenance=GIVEN["provenance"],
         canonical_content="tea x",
     )
-    found = readable_versions(store, **asked, as_of=sequence)
+    reading = readable_versions(store, **asked, as_of=sequence)
+    found = [one for group in reading.groups() for one in group]
     assert {one.object_id: one.version_id for one in found} == {
         name: version for name, version in expected.items() if name != gone
     }

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 app = application()
 
 STANDARD_OUTPUT = "-"
+_LINES_TOGETHER = 1000
 
 
 @verb(
@@ -110,7 +112,9 @@ def project(
     def make() -> "Projection":
         foreign = asked.foreign(source, place_of_source)
         asking, selecting = _request(request, request_file), _policy(policy)
-        projection = _made(call, asking, selecting, _given(additions), key, adapter_id, foreign)
+        projection = _made(
+            call, asking, selecting, _given(additions), key, adapter_id, foreign, explain=explain
+        )
         if explain:
             _explain(projection)
         return projection
@@ -151,6 +155,8 @@ def _made(
     key: str,
     adapter_id: str | None,
     foreign: asked.Foreign | None,
+    *,
+    explain: bool,
 ) -> "Projection":
     from pamctl.projection.policy import merge_policy
 
@@ -160,6 +166,7 @@ def _made(
         "policy": merge_policy(policy, additions),
         "key": key,
         "adapter_id": adapter_id,
+        "explain": explain,
     }
     if foreign is None:
         from pamctl.projection import project as produced
@@ -181,11 +188,10 @@ def _explain(projection: "Projection") -> None:
     """Tells why each candidate is in or out: a person, on standard error. The record says
     how many are out, and must not say which."""
     lines = (
-        f"{fate.place}\t{fate.candidate.object_id or fate.candidate.name}\t{fate.why}\n"
-        for fate in projection.fates
+        f"{fate.place}\t{fate.object_id or fate.name}\t{fate.why}\n" for fate in projection.fates
     )
-    if sys.stderr is not None:
-        sys.stderr.write("".join(output.printable(line) for line in lines))
+    while sys.stderr is not None and (some := list(islice(lines, _LINES_TOGETHER))):
+        sys.stderr.write("".join(map(output.printable, some)))
 
 
 def _given(members: dict[str, Any]) -> dict[str, Any]:
