@@ -5,11 +5,13 @@ interpreter and one import cost, against git, and against command lines of other
 
 Everything runs once a round, in turn, and medians are compared. `pip install --group bench`
 brings the other command lines; those that are not there are left out. A store of 1,000
-memories is read, and written to.
+memories is read, and written to; what checks a store, or a file that came from one, does so
+on a signed store of five, because it is starting that is measured here, not the work.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -29,6 +31,7 @@ ACTOR = {"actor_id": "actor:local:bench", "actor_kind": "human"}
 IMPORT = "python -c 'import typer'"
 TARGETS = {"read": 1.5, "write": 2.2}
 MEMORIES = 1000
+FEW = 5
 SPACE = {
     "embedding_space_id": "space:bench:1",
     "provider": "bench",
@@ -137,6 +140,49 @@ def commands(store: Path, object_id: str) -> list[Case]:
     return cases
 
 
+def checks(folder: Path) -> list[Case]:
+    """Every command that checks, each on the signed store of a few memories that is made for
+    them in `folder`, or on what came from it."""
+    folder.mkdir()
+    store = folder / ".pam"
+    _run("init", str(folder))
+    for number in range(FEW):
+        words = ("create", "--type", "claim", "--content", f'"Memory {number}"')
+        _run(*words, "--validation", "corroborated", "--store", str(store))
+    bundle, checkpoint, owner = (folder / name for name in ("all.pamb", "head", "owner.pem"))
+    _run("export", "--output", str(bundle), "--store", str(store))
+    _run("checkpoint", "create", "--output", str(checkpoint), "--store", str(store))
+    owner.write_text(
+        json.loads(_run("key", "show", "owner", "--store", str(store)))["public_key_pem"]
+    )
+    _run("key", "generate", "bench", "--store", str(store))
+    made = folder / "made"
+    asked = ("--request", "memory", "--out", str(made), "--store", str(store))
+    _run("project", "--key", "bench", *asked)
+    at = json.loads((made / "record.json").read_bytes())["created_at"]
+    return [
+        Case(f"pamctl {shown}", "read", lambda _, words=words: [PAMCTL, *words])
+        for shown, words in {
+            "fsck": ("fsck", "--store", str(store)),
+            "repair": ("repair", "--store", str(store)),
+            "audit": ("audit", "--store", str(store)),
+            "verify-export": ("verify-export", str(bundle)),
+            "verify-projection": (
+                *("verify-projection", str(made), "--at", at),
+                *("--store", str(store)),
+            ),
+            "checkpoint verify": (
+                *("checkpoint", "verify", str(checkpoint), "--trust", str(owner)),
+            ),
+        }.items()
+    ]
+
+
+def _run(*words: str) -> bytes:
+    """What a command prints."""
+    return subprocess.run([PAMCTL, *words], check=True, stdout=subprocess.PIPE).stdout
+
+
 def _of(store: Path, words: str) -> Callable[[int], Sequence[str]]:
     call = [PAMCTL, *words.split()]
     if words.split()[0] not in ("--version", "--help", "help", "completion"):
@@ -185,12 +231,8 @@ def main(rounds: int) -> None:
         store.spaces.add(scope_id=SCOPE, actor=ACTOR, space=SPACE)
         store.schemas.add(scope_id=SCOPE, actor=ACTOR, schema_id="urn:bench:1", schema=True)
         store.close()
-        subprocess.run(
-            [PAMCTL, "key", "generate", "bench", "--store", str(path), "--quiet"],
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
-        cases = [*peers(), *commands(path, f"mem:{MEMORIES - 1}")]
+        _run("key", "generate", "bench", "--store", str(path), "--quiet")
+        cases = [*peers(), *commands(path, f"mem:{MEMORIES - 1}"), *checks(Path(folder) / "few")]
         cases = [_with_versions(case, versions) for case in cases]
         took = measure(cases, rounds)
     base = took[IMPORT]

@@ -32,7 +32,6 @@ from pamctl.audit.orderly import prove
 from pamctl.audit.pins import Pin, PinWatch
 from pamctl.audit.reading import is_locked, kind_of, parsed, shown, whole
 from pamctl.audit.signatures import SignatureCheck
-from pamctl.audit.snapshots import check_snapshots
 from pamctl.audit.surroundings import ScopeFolder, Surroundings, UnknownVersion
 from pamctl.audit.units import size_of, units
 from pamctl.audit.vectors import VectorReader
@@ -280,6 +279,8 @@ class _Check:
         for scope in scopes:
             state = self._states[scope.folder]
             if state.snapshots and not state.holes and scope.scope_id not in damaged:
+                from pamctl.audit.snapshots import check_snapshots
+
                 scratch = self._scratch / f"snapshots-{len(tasks)}"
                 scratch.mkdir()
                 place = scope.layout(self._layout)

@@ -6,14 +6,17 @@ that is not proven orderly is looked at again, by those who say what is wrong, i
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import orjson
 
+from pamctl.encoding.digests import sha256
 from pamctl.limits import DOCUMENT_BYTES_MAX, INTEGER_MAX
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
 
 _CHUNK_BYTES = 1 << 20
 _SORTED = orjson.OPT_SORT_KEYS
@@ -30,7 +33,7 @@ def disorder(what: str) -> NoReturn:
 
 
 def lines_by_chunk(
-    descriptor: int, size: int, digest: hashlib._Hash | None = None
+    descriptor: int, size: int, digest: _Hash | None = None
 ) -> Iterator[list[bytes]]:
     """The lines in the first `size` bytes of a file, those of a mebibyte at once. `digest` is
     fed with all that was read. Raises Disorder where the last one has no end, or one is longer
@@ -81,4 +84,4 @@ def link(
     """What an event says of its version, as one digest. A version says the same of itself, and
     by that the two find each other."""
     said = (address, identifier, version_id, scope_id, recorded_at, actor)
-    return hashlib.sha256(orjson.dumps(said, option=_SORTED)).digest()
+    return sha256(orjson.dumps(said, option=_SORTED)).digest()

@@ -16,6 +16,8 @@ from zlib import crc32
 
 import orjson
 
+from pamctl.audit.reading import entries
+
 ADDRESS, NAME, OBJECT = "address", "name", "object"
 """What facts are about: an address; an id, key or pack that may occur once; an object."""
 
@@ -82,8 +84,11 @@ Group = dict[str, list[list[Any]]]
 def gathered(scratch: Path, about: str, part: int) -> Iterator[tuple[str, str, Group]]:
     """The facts of a part: (scope, key, group) for each thing that there are facts about."""
     groups: dict[tuple[str, str], Group] = {}
-    for path in sorted(scratch.glob(f"{about}-{part}-*")):
-        with open(path, "rb") as file:
+    beginning = f"{about}-{part}-"  # a pattern would be compiled for each
+    for entry in entries(scratch):
+        if not entry.name.startswith(beginning):
+            continue
+        with open(entry.path, "rb") as file:
             for line in file:
                 for scope, key, kind, values in orjson.loads(line):
                     place = (scope, key)

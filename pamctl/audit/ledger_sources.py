@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
 from pamctl.audit.pinned_ledger import Leaf, Ledger
-from pamctl.audit.reading import Line, entries, kind_of, lines, open_plain
+from pamctl.audit.reading import Line, entries, kind_of, ledger_lines
 from pamctl.crypto.checkpoints import origin_of
 from pamctl.errors import InvalidRequest, StoreNotFound
 from pamctl.model.bundles import Fault, scan_bundle
@@ -26,17 +25,6 @@ def store_ledgers(root: Path) -> Iterator[Ledger]:
         for folder in entries(layout.scopes)
         if not folder.name.startswith(".")
     )
-
-
-def ledger_lines(path: Path) -> Iterator[Line]:
-    """The lines of a ledger file; none where there is no such file."""
-    descriptor = open_plain(path)
-    if descriptor is None:
-        return
-    try:
-        yield from lines(descriptor, os.fstat(descriptor).st_size)
-    finally:
-        os.close(descriptor)
 
 
 def bundle_ledgers(opener: Callable[[], IO[bytes]]) -> Iterator[Ledger]:

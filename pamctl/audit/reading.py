@@ -75,6 +75,17 @@ def lines(descriptor: int, size: int, digest: _Hash | None = None) -> Iterator[L
         yield Line(offset, None if dropped else carried, False)
 
 
+def ledger_lines(path: Path) -> Iterator[Line]:
+    """The lines of a ledger file; none where there is no such file."""
+    descriptor = open_plain(path)
+    if descriptor is None:
+        return
+    try:
+        yield from lines(descriptor, os.fstat(descriptor).st_size)
+    finally:
+        os.close(descriptor)
+
+
 def is_locked(path: Path) -> bool:
     """Whether a writer holds the lock at `path` now. Nothing is made or changed by asking; a
     writer that asks in the same moment, and does not wait, may be told that it is held."""

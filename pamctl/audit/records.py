@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from pamctl.audit.reading import entries
+
 COMMITTED, PRESENT, PROMOTED = "committed", "present", "promoted"
 """(object, link, transaction, condition) of an event that commits a version; (link, number,
 states) of a version; (object, transaction) of a promotion."""
@@ -81,7 +83,10 @@ class Records:
 
 def records(scratch: Path, kind: str, part: int) -> Iterator[list[Any]]:
     """The records of one kind in a part, many at once; those of one process in their order."""
-    for path in sorted(scratch.glob(f"{kind}-{part}-*")):
-        with open(path, "rb") as file:
+    beginning = f"{kind}-{part}-"  # a pattern would be compiled for each
+    for entry in entries(scratch):
+        if not entry.name.startswith(beginning):
+            continue
+        with open(entry.path, "rb") as file:
             while file.peek(1):
                 yield marshal.load(file)

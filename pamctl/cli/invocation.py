@@ -116,10 +116,10 @@ class Invocation:
 
         Raises StoreNotFound where there is none to be found.
         """
-        import pamctl
+        from pamctl.store.directory import StoreDirectory
 
         try:
-            return self.named_store_path or pamctl.find_store(Path.cwd())
+            return self.named_store_path or StoreDirectory.find(Path.cwd())
         except StoreNotFound:
             if "store" not in self.user:
                 raise

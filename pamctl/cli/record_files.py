@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -26,7 +25,11 @@ def is_one(name: str) -> bool:
         return True
     if path.is_dir():
         return (path / RECORD).is_file()
-    return path.exists() or not glob.has_magic(name)
+    return path.exists() or not _is_pattern(name)
+
+
+def _is_pattern(name: str) -> bool:
+    return any(magic in name for magic in "*?[")
 
 
 def record_files(
@@ -73,7 +76,7 @@ def _meant(name: str) -> Iterator[tuple[str, Path]]:
         yield name, path / RECORD
     elif path.is_dir():
         yield from _not_none(_below(path), f"there is no record in the folder {name}")
-    elif not path.exists() and glob.has_magic(name):
+    elif not path.exists() and _is_pattern(name):
         yield from _not_none(_matches(name), f"no record matches {name}")
     else:
         given.open_bytes(name, "RECORD").close()
@@ -90,6 +93,8 @@ def _below(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _matches(pattern: str) -> Iterator[tuple[str, Path]]:
+    import glob
+
     # Path.glob takes no absolute pattern.
     found = glob.glob(os.fspath(as_path(pattern)), recursive=True)  # noqa: PTH207
     for path in map(Path, sorted(found, key=os.fsencode)):

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from pamctl.crypto import points, private_pem
+from pamctl.crypto import points
 from pamctl.encoding import base64url
+from pamctl.encoding.digests import sha256
 from pamctl.errors import InvalidRequest
 
 if TYPE_CHECKING:
@@ -164,14 +164,20 @@ class PrivateKey:
     def from_pem(cls, text: bytes, passphrase: bytes | None = None) -> PrivateKey:
         """The key in a PEM: PKCS#8, plain or encrypted, or OpenSSH's. Raises InvalidRequest,
         quoting nothing."""
+        from pamctl.crypto import private_pem  # who verifies does without
+
         return cls(private_pem.read_signer(text, passphrase))
 
     def pem(self) -> bytes:
         """Unencrypted PKCS#8 PEM. Whoever holds these bytes can sign as this key."""
+        from pamctl.crypto import private_pem
+
         return private_pem.write_plain(self._signer.private_bytes_raw())
 
     def encrypted_pem(self, passphrase: bytes, *, salt: bytes, iv: bytes) -> bytes:
         """Encrypted PKCS#8 PEM; see `private_pem.write_encrypted`."""
+        from pamctl.crypto import private_pem
+
         return private_pem.write_encrypted(
             self._signer.private_bytes_raw(), passphrase, salt=salt, iv=iv
         )

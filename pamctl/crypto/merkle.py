@@ -9,7 +9,8 @@ grows with the logarithm of the list.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from hashlib import sha256
+
+from pamctl.encoding.digests import sha256
 
 HASH_BYTES = 32
 EMPTY_ROOT = sha256(b"").digest()

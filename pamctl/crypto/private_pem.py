@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
-from hashlib import scrypt
 from typing import TYPE_CHECKING
 
 from pamctl.errors import InvalidRequest
@@ -76,6 +75,9 @@ def write_encrypted(seed: bytes, passphrase: bytes, *, salt: bytes, iv: bytes) -
 
     salt: SALT_BYTES, iv: IV_BYTES; fresh random bytes for each file.
     """
+    # Imported here: with OpenSSL, it takes longer than what most who verify do.
+    from hashlib import scrypt
+
     from cryptography.hazmat.primitives.ciphers import Cipher
     from cryptography.hazmat.primitives.ciphers.algorithms import AES256
     from cryptography.hazmat.primitives.ciphers.modes import CBC

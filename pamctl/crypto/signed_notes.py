@@ -15,11 +15,11 @@ import binascii
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
-from hashlib import sha256
 from typing import NamedTuple
 
 from pamctl.crypto.key_forms import read_public_key
 from pamctl.crypto.keys import SIGNATURE_BYTES, PrivateKey, PublicKey
+from pamctl.encoding.digests import sha256
 from pamctl.encoding.strict_json import parse
 from pamctl.errors import InvalidRequest
 

@@ -59,6 +59,35 @@ def sha256(data: bytes) -> _Hash:
     return digest
 
 
+class RunningDigest:
+    """SHA-256 of what comes bit by bit. The first bytes are kept, so that little of it needs
+    no OpenSSL."""
+
+    __slots__ = ("_kept", "_left", "_state")
+
+    def __init__(self) -> None:
+        self._kept: list[bytes] = []
+        self._left = _EARLY_BYTES
+        self._state: _Hash | None = None
+
+    def update(self, data: bytes) -> None:
+        """Add `data` at the end."""
+        if self._state is not None:
+            self._state.update(data)
+            return
+        self._kept.append(data)
+        self._left -= len(data)
+        if self._left < 0:
+            from hashlib import sha256
+
+            self._state = sha256(b"".join(self._kept))
+            self._kept.clear()
+
+    def hexdigest(self) -> str:
+        """The digest of what came so far, as 64 lowercase hexadecimal digits."""
+        return sha256_hex(b"".join(self._kept)) if self._state is None else self._state.hexdigest()
+
+
 def sha256_hex(data: bytes) -> str:
     """SHA-256 of `data` as 64 lowercase hexadecimal digits."""
     digits: str = _sha256(data).hexdigest()

@@ -7,11 +7,11 @@ lines and versions is for whoever reads them on.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any, Literal, NamedTuple
 
 from pamctl.encoding.canonical import canonical
+from pamctl.encoding.digests import RunningDigest, sha256_hex
 from pamctl.encoding.strict_json import parse
 from pamctl.errors import InvalidObject, InvalidRequest, PamError
 from pamctl.limits import (
@@ -132,7 +132,7 @@ class _Scan:
     """One pass over a bundle."""
 
     def __init__(self) -> None:
-        self._digest = hashlib.sha256()
+        self._digest = RunningDigest()
         self._counts = dict.fromkeys(COUNTED.values(), 0)
         self._number = self._offset = 0
         self._scopes: list[str] = []
@@ -187,7 +187,7 @@ class _Scan:
             return None
         self._number += 1
         self._counts[COUNTED[kind]] += 1
-        digest = hashlib.sha256(data).hexdigest()
+        digest = sha256_hex(data)
         self._digest.update(record_of(kind, digest.encode()))
         item = Item(kind, self._number, self._offset, data, digest)
         self._before = kind
@@ -212,7 +212,7 @@ class _Scan:
                 yield fault
             self._before = found.kind
             yield found
-        digest = found.digest if isinstance(found, Item) else hashlib.sha256(line).hexdigest()
+        digest = found.digest if isinstance(found, Item) else sha256_hex(line)
         kind = found.kind if isinstance(found, Item) else "fault"
         self._digest.update(record_of(kind, digest.encode()))
         self._offset += len(line) + 1
@@ -292,7 +292,7 @@ class _Scan:
         return value if isinstance(value, dict) and canonical(value) == line else None
 
     def _made(self, kind: Kind, data: bytes, value: Any = None) -> Item:
-        digest = hashlib.sha256(data).hexdigest()
+        digest = sha256_hex(data)
         return Item(kind, self._number, self._offset, data, digest, value)
 
     def _here(self, cause: Cause, message: str) -> Fault:

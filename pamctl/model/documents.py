@@ -23,6 +23,8 @@ from pamctl.encoding.timestamps import is_timestamp
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, ValidationError
 
+    from pamctl.model.certainty import Certainty
+
 URN = "urn:pamctl:schema:"
 """`$id` of a schema is this and its name."""
 
@@ -30,7 +32,11 @@ _INTEGER_KEYWORD = "pamctl:spelledAsInteger"
 _TIMESTAMPS_REMEMBERED = 4096
 _PARTS_FEW = 10_000
 
+_EARLY_DOCUMENTS = 64
+
 _validators: dict[str, Draft202012Validator] = {}
+_early: Certainty | None = None
+_early_left = _EARLY_DOCUMENTS
 
 
 def check(name: str, value: Any, *, at: str = "") -> None:
@@ -63,7 +69,11 @@ def check(name: str, value: Any, *, at: str = "") -> None:
 
 def is_valid(name: str, value: Any) -> bool:
     """Whether `value` is a document of that name."""
-    validator = _validators.get(name) or _compile(name)
+    validator = _validators.get(name)
+    if validator is None:
+        if _is_early(name, value):
+            return True
+        validator = _compile(name)
     try:
         return validator.is_valid(value)
     except ValueError:  # no JSON value at all
@@ -72,7 +82,9 @@ def is_valid(name: str, value: Any) -> bool:
 
 def are_valid(name: str, values: Iterable[Any]) -> bool:
     """Whether each of `values` is a document of that name."""
-    validator = _validators.get(name) or _compile(name)
+    if name not in _validators:
+        return all(is_valid(name, value) for value in values)
+    validator = _validators[name]
     try:
         return all(map(validator.is_valid, values))
     except ValueError:  # no JSON value at all
@@ -115,6 +127,20 @@ def _has_few_parts(value: Any) -> bool:
         elif isinstance(part, list | tuple):
             pending.extend(part)
     return True
+
+
+def _is_early(name: str, value: Any) -> bool:
+    """Whether `value` is certainly a document of that name, while so few were judged that
+    compiling its schema would take longer. False says nothing."""
+    global _early, _early_left
+    if _early_left == 0:
+        return False
+    _early_left -= 1
+    if _early is None:
+        from pamctl.model.certainty import Certainty
+
+        _early = Certainty(schema, URN)
+    return _early.is_valid(name, value)
 
 
 @lru_cache(1)

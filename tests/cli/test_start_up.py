@@ -73,6 +73,36 @@ def test_commands_that_read_import_nothing_heavy(in_store: Program, words: tuple
     assert HEAVY & imported_by(in_store, *words) == set()
 
 
+CHECKS = [
+    ("fsck",),
+    ("repair",),
+    ("audit",),
+    ("verify-export", "all.pamb"),
+    ("audit", "all.pamb"),
+    ("checkpoint", "verify", "head"),
+]
+
+
+def test_checks_of_little_import_only_what_signatures_need(in_store: Program) -> None:
+    in_store("create", "--type", "claim", "--content", '"tea"', "--id", "mem:tea")
+    in_store("export", "--output", "all.pamb")
+    in_store("checkpoint", "create", "--output", "head")
+    for words in CHECKS:
+        modules = imported_by(in_store, *words, check=words[0] != "checkpoint")
+        assert HEAVY & modules <= {"cryptography"}, words
+        assert not {"pamctl.service.store", "concurrent.futures", "multiprocessing"} & modules
+
+
+def test_verifying_a_projection_imports_nothing_that_selects(in_store: Program) -> None:
+    in_store("create", "--type", "claim", "--content", '"tea"', "--id", "mem:tea")
+    in_store("key", "generate", "adapter")
+    asked = ("--request", "tea", "--validation", "unverified")
+    in_store("project", "--key", "adapter", "--out", "made", *asked)
+    modules = imported_by(in_store, "verify-projection", "made")
+    assert HEAVY & modules <= {"cryptography", "cbor2"}
+    assert not {"pamctl.projection.produce", "pamctl.service.store", "glob"} & modules
+
+
 NEED_MORE = {
     ("checkpoint", "verify"): "verifies signatures",
     ("key", "list"): "reads keys",

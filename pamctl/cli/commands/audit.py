@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,9 +25,9 @@ from pamctl.errors import (
 from pamctl.limits import CHECKPOINT_BYTES_MAX, PROJECTION_RECORD_BYTES_MAX
 
 if TYPE_CHECKING:
+    from pamctl.audit.audited import Audit
     from pamctl.audit.inventory import Inventory
     from pamctl.audit.pinned_ledger import Ledger
-    from pamctl.audit.audited import Audit
 
     Signed = Callable[[Callable[[], Iterable[Ledger]]], list[Mapping[str, Any]]]
 
@@ -116,9 +116,8 @@ def audit(
 
 
 def _of_store(call: Invocation, signed: "Signed") -> "Audit":
-    from pamctl.audit.holdings import holdings_of_store
-    from pamctl.audit.ledger_sources import store_ledgers
     from pamctl.audit.audited import Audit
+    from pamctl.audit.holdings import holdings_of_store
     from pamctl.cli.commands.fsck import checked
 
     root = call.store_path
@@ -132,17 +131,16 @@ def _of_store(call: Invocation, signed: "Signed") -> "Audit":
         counts=answer["counts"],
         heads=answer["scopes"],
         holdings=sorted(holdings, key=lambda scope: scope.scope_id),
-        checkpoints=signed(lambda: store_ledgers(root)),
+        checkpoints=signed(lambda: _store_ledgers(root)),
     )
 
 
 def _of_bundle(name: str, signed: "Signed") -> "Audit":
     import tempfile
 
+    from pamctl.audit.audited import Audit
     from pamctl.audit.bundle import verify_bundle
     from pamctl.audit.holdings import holdings_of_bundle
-    from pamctl.audit.ledger_sources import bundle_ledgers
-    from pamctl.audit.audited import Audit
 
     with (
         opened_bundle(name) as opener,
@@ -150,7 +148,7 @@ def _of_bundle(name: str, signed: "Signed") -> "Audit":
     ):
         answer = verify_bundle(opener, Path(scratch), name=name)
         holdings = holdings_of_bundle(opener)
-        checkpoints = signed(lambda: bundle_ledgers(opener)) if _has_header(answer) else []
+        checkpoints = signed(lambda: _bundle_ledgers(opener)) if _has_header(answer) else []
     facts = {"Digest of the file's lines": str(answer["digest"] or "it has none")}
     if answer["withheld"] is not None:
         facts["Withheld"] = "something was" if answer["withheld"] else "nothing"
@@ -169,6 +167,19 @@ def _of_bundle(name: str, signed: "Signed") -> "Audit":
     )
 
 
+def _store_ledgers(root: Path) -> "Iterable[Ledger]":
+    # Imported here: most audits hold nothing against checkpoints.
+    from pamctl.audit.ledger_sources import store_ledgers
+
+    return store_ledgers(root)
+
+
+def _bundle_ledgers(opener: "Callable[[], IO[bytes]]") -> "Iterable[Ledger]":
+    from pamctl.audit.ledger_sources import bundle_ledgers
+
+    return bundle_ledgers(opener)
+
+
 def _has_header(answer: Mapping[str, Any]) -> bool:
     return answer["kind"] is not None
 
@@ -183,9 +194,7 @@ def _signed(
     if not names:
         return lambda _: []
     believed = trust_of(trust, witness)
-    files = [
-        (name, given.read_bytes(name, "--checkpoint", CHECKPOINT_BYTES_MAX)) for name in names
-    ]
+    files = [(name, given.read_bytes(name, "--checkpoint", CHECKPOINT_BYTES_MAX)) for name in names]
 
     def verdicts(ledgers: "Callable[[], Iterable[Ledger]]") -> list[Mapping[str, Any]]:
         return [dict(judged(data, name, believed, ledgers(), None)) for name, data in files]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pamctl.projection.many import Demand, Trust
     from pamctl.projection.reasons import Verdict
     from pamctl.projection.register import Register
-    from pamctl.service.store import Store
+    from pamctl.store.directory import StoreDirectory
 
 app = application()
 
@@ -257,10 +257,12 @@ def _trust(call: Invocation, trust: str | None) -> "Trust":
     return Trust(keys=store.layout.keys, config=dict(store.config))
 
 
-def _store(call: Invocation) -> "Store | None":
+def _store(call: Invocation) -> "StoreDirectory | None":
     """The store that is named or near; None where there is none near and none is named."""
+    from pamctl.store.directory import StoreDirectory
+
     try:
-        return call.store
+        return StoreDirectory.open(call.store_path)
     except StoreNotFound:
         if call.named_store_path is not None:
             raise
