@@ -89,6 +89,7 @@ def commands(store: Path, object_id: str) -> list[Case]:
         f"read {object_id}",
         "query --limit 10 --any-state",
         'query --where object_type="claim" --limit 10',
+        "query --text 517 --limit 10",
         "query --text memory --limit 10",
         f"history {object_id}",
         f"diff {object_id}",

@@ -40,6 +40,7 @@ from benchmarks import memory
 from benchmarks.generated_store import generate, object_id, scope_ids, scope_sizes
 from benchmarks.measure import HEADER, Comparison, command, in_turn
 from benchmarks.plot import svg
+from pamctl.index.index_file import IndexFile
 from pamctl.service.open_scope import OpenScope
 from pamctl.service.store import Store
 
@@ -125,8 +126,9 @@ class _ForeignWrites:
         self.took: list[float] = []
 
     def once(self) -> None:
-        follow = OpenScope.follow
+        follow, prepare = OpenScope.follow, IndexFile.prepare
         OpenScope.follow = lambda *_: None  # type: ignore[method-assign]
+        IndexFile.prepare = lambda *_: None  # type: ignore[method-assign]
         try:
             self._writer.create(
                 scope_id=SCOPE,
@@ -137,6 +139,7 @@ class _ForeignWrites:
             )
         finally:
             OpenScope.follow = follow  # type: ignore[method-assign]
+            IndexFile.prepare = prepare  # type: ignore[method-assign]
         start = time.perf_counter()
         self._scope.refresh()
         self.took.append(time.perf_counter() - start)

@@ -19,6 +19,7 @@ stands alone, is read as plain words: people also write in capitals.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from pamctl.errors import InvalidRequest
@@ -81,6 +82,8 @@ class _NotAnExpression(Exception):
     pass
 
 
+# Each page of a query asks for the same text, and so does whoever asks again.
+@lru_cache(maxsize=64)
 def fts_expression(text: str) -> str | None:
     """The FTS5 expression that asks for `text`; None when there is no word in it.
 

@@ -117,7 +117,7 @@ def keep_vectors(
             space.put(new)
             _compact(scope, space, descriptor)
     # The vectors are derived: should the events not be committed, they are as good.
-    with store.group() as group:
+    with store.group(atomic=True) as group:
         for space_id, row in rows:
             group.record(_named(store, request), _generated(space_id, row))
     return {

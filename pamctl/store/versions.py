@@ -150,13 +150,17 @@ class Versions:
         Of an erased version the stub is found. Bytes that differ from their address count as
         nowhere: they are somebody else's.
         """
-        known = self._packs.next_is(address) or self._find_file(address)
+        next_one = self._packs.next_is(address)
+        if next_one is not None and not next_one.erased:
+            return next_one
+        # What an import that died has brought may have a stub of what nobody erased here.
+        known = self._find_file(address)
         if known is None:
             known = self._packs.search(address)
             if known is not None and known.pack is not None:
                 # Those that were together in a pack have moved together.
                 self._packs.follow(known.pack, known.offset + known.length + 1)
-        return known
+        return known or next_one
 
     def expect(self, pack: str) -> None:
         """Note that the versions of a pack will be asked for next, in its order."""

@@ -87,7 +87,7 @@ SCENARIOS: Mapping[str, Scenario] = {
     "import": Scenario(stores.with_bundle, acts.import_()),
     "import-two-scopes": Scenario(stores.with_two_scopes_to_come, acts.import_(), by_scope=True),
     "import-extending": Scenario(stores.with_longer_bundle, acts.import_()),
-    "import-erasing": Scenario(stores.with_erasing_bundle, acts.import_(), erases=True),
+    "import-erasing": Scenario(stores.with_erasing_bundle, acts.import_(), erases=True, idle=True),
     "import-anew": Scenario(
         stores.with_bundle, acts.import_(map_scopes={ELSEWHERE: SCOPE}), in_parts=True
     ),
@@ -133,7 +133,7 @@ SCENARIOS: Mapping[str, Scenario] = {
     "config-keyed": Scenario(
         stores.memories, acts.command("config", "default_scope", "workspace:other")
     ),
-    "pack-keyed": Scenario(stores.crowded, acts.command("pack"), moves=True),
+    "pack-keyed": Scenario(stores.crowded, acts.command("pack"), moves=True, idle=True),
     "key-trust": Scenario(stores.with_key, acts.trust),
     "key-revoke": Scenario(stores.with_key, acts.revoke),
 }
