@@ -163,7 +163,7 @@ def test_it_imports_nothing_heavy(in_store: Program, tea: list[str]) -> None:
         [python, "-c", script],
         capture_output=True,
         cwd=in_store.folder,
-        env={**in_store.environment, "_PAMCTL_COMPLETE": "fish"},
+        env=unmeasured({**in_store.environment, "_PAMCTL_COMPLETE": "fish"}),
         check=True,
     )
     assert b"mem:tea" in done.stdout
