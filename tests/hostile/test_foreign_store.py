@@ -155,10 +155,14 @@ def test_a_version_folder_that_leads_elsewhere_is_not_written_to(
 ) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
+    store = pamctl.open_store(path)
+    store.pack(scope_id=SCOPE)  # so that no version is in any of these folders
+    store.close()
     for number in range(256):
         folder = scope.versions / f"{number:02x}"
-        if not folder.exists():
-            folder.symlink_to(outside)
+        if folder.exists():
+            folder.rmdir()
+        folder.symlink_to(outside)
     assert attempt(path)
     assert not [*outside.iterdir()]
 
