@@ -36,6 +36,7 @@ _LOG_LEFT_BYTES = 2 * 1024 * 1024
 # Kept in memory at most. With SQLite's own 2 MiB a batch writes its pages more than once.
 _CACHE_KIB = 32 * 1024
 _PAGES_A_STEP = 1024
+_LOOK_AGAIN_SEC = 0.01
 
 
 class IndexDamaged(ServiceUnavailable):
@@ -86,20 +87,12 @@ def open_index(path: Path) -> sqlite3.Connection | None:
         return None
     if not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
         return None
-    database: sqlite3.Connection | None = None
     try:
-        database = _connect(str(path))
-        if schema_version(database) != SCHEMA_VERSION:
-            empty_index(database)
+        return _if_ours(path) or _made(path)
     except sqlite3.DatabaseError as error:
-        if database is not None:
-            database.close()
-        if is_damage(error):
-            return replace_file(path)
         if is_unwritable(error):
             return None
         raise unavailable(error) from error
-    return database
 
 
 def open_read_only(path: Path) -> sqlite3.Connection | None:
@@ -110,21 +103,28 @@ def open_read_only(path: Path) -> sqlite3.Connection | None:
     that nobody changes, without the log. It is then older, and no less true.
     """
     for mode in ("mode=ro", "mode=ro&immutable=1"):
-        database = _if_ours(f"{path.absolute().as_uri()}?{mode}")
-        if database is not None:
-            return database
+        with contextlib.suppress(sqlite3.DatabaseError):
+            database = _if_ours(f"{path.absolute().as_uri()}?{mode}")
+            if database is not None:
+                return database
     return None
 
 
-def _if_ours(uri: str) -> sqlite3.Connection | None:
-    """The database at `uri` where it can be read and is of our schema."""
+def _if_ours(name: Path | str) -> sqlite3.Connection | None:
+    """The database of that path or URI; None where it is damaged or of another schema."""
     try:
-        database = _connect(uri, uri=True)
-    except sqlite3.DatabaseError:
-        return None
-    with contextlib.suppress(sqlite3.DatabaseError):
+        database = _connect(str(name), uri=isinstance(name, str))
+    except sqlite3.DatabaseError as error:
+        if is_damage(error):
+            return None
+        raise
+    try:
         if schema_version(database) == SCHEMA_VERSION:
             return database
+    except sqlite3.DatabaseError as error:
+        if not is_damage(error):
+            database.close()
+            raise
     database.close()
     return None
 
@@ -148,9 +148,22 @@ def overwrite(database: sqlite3.Connection, source: sqlite3.Connection) -> None:
         if status in _BUSY and time.monotonic() > deadline:
             raise ServiceUnavailable("another process keeps the index locked")
 
-    # Readers go on while one writes. The mode stays with the file.
-    database.execute("PRAGMA journal_mode = WAL").fetchall()
-    source.backup(database, pages=_PAGES_A_STEP, progress=give_up, sleep=0.01)
+    _write_ahead(database, deadline)
+    source.backup(database, pages=_PAGES_A_STEP, progress=give_up, sleep=_LOOK_AGAIN_SEC)
+
+
+def _write_ahead(database: sqlite3.Connection, deadline: float) -> None:
+    """Have readers go on while one writes; the mode stays with the file. SQLite does not wait
+    for those who look into a new file at this moment, as it does everywhere else."""
+    while True:
+        try:
+            database.execute("PRAGMA journal_mode = WAL").fetchall()
+        except sqlite3.OperationalError as error:
+            if _code(error) not in _BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(_LOOK_AGAIN_SEC)
+        else:
+            return
 
 
 def clear_log(database: sqlite3.Connection) -> bool:
@@ -161,31 +174,50 @@ def clear_log(database: sqlite3.Connection) -> bool:
     return not busy
 
 
-def replace_file(path: Path) -> sqlite3.Connection:
-    """Delete an index file whose first page is none of SQLite's, and its log, and make a new
-    one. Raises ServiceUnavailable where that cannot be done."""
+def _made(path: Path) -> sqlite3.Connection:
+    """The empty index made at `path`, or the one that another process made meanwhile."""
     with _folder_locked(path.parent):
-        replaced = _if_ours(path.absolute().as_uri())
-        if replaced is not None:
-            return replaced  # another process was faster
-        for suffix in ("", "-wal", "-shm"):
-            path.with_name(f"{path.name}{suffix}").unlink(missing_ok=True)
+        return _if_ours(path) or _emptied(path)
+
+
+def replace_file(path: Path) -> sqlite3.Connection:
+    """An empty index in the place of a file that could not be emptied. Raises
+    ServiceUnavailable where that cannot be done."""
+    with _folder_locked(path.parent):
         try:
-            database = _connect(str(path))
+            return _emptied(path)
         except sqlite3.DatabaseError as error:
             raise unavailable(error) from error
-        try:
-            empty_index(database)
-        except sqlite3.DatabaseError as error:
-            database.close()
-            raise unavailable(error) from error
-        return database
+
+
+def _emptied(path: Path) -> sqlite3.Connection:
+    """The file at `path`, emptied, or a new one where its first page is none of SQLite's."""
+    try:
+        return _opened_empty(path)
+    except sqlite3.DatabaseError as error:
+        if not is_damage(error):
+            raise
+    # The log first. As long as the file is no database nobody can begin another log, which
+    # would go with the old one from under whoever writes it.
+    for suffix in ("-wal", "-shm", ""):
+        path.with_name(f"{path.name}{suffix}").unlink(missing_ok=True)
+    return _opened_empty(path)
+
+
+def _opened_empty(path: Path) -> sqlite3.Connection:
+    database = _connect(str(path))
+    try:
+        empty_index(database)
+    except BaseException:
+        database.close()
+        raise
+    return database
 
 
 @contextlib.contextmanager
 def _folder_locked(folder: Path) -> Iterator[None]:
-    """Keeps two processes from deleting each other's new file. A file that is no database
-    cannot be locked by SQLite, and its name must be free to go."""
+    """Keeps two processes from emptying, or deleting, what the other has just made. A file that
+    is no database cannot be locked by SQLite, and its name must be free to go."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -224,7 +256,7 @@ def memory_copy(database: sqlite3.Connection) -> sqlite3.Connection:
     """The content of an index in memory; an empty index where it cannot be read."""
     copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     try:
-        database.backup(copy, sleep=0.01)
+        database.backup(copy, sleep=_LOOK_AGAIN_SEC)
     except sqlite3.DatabaseError:
         copy.close()
         return blank_index()

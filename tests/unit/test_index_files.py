@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sqlite3
 import subprocess
@@ -304,42 +303,60 @@ def test_a_damaged_index_that_cannot_be_written(visible: Path, data: bytes) -> N
     assert read_elsewhere(visible) == "0\n"
 
 
-_WORKER = """
-import sys
+_ROUNDS = """
+import os, sys
 from pathlib import Path
-from pamctl.errors import ServiceUnavailable
+from pamctl.index import database
 from pamctl.index.scope_index import ScopeIndex
-from tests.hand_made_ledger import HandMadeLedger, bring_up_to_date
+from tests.hand_made_ledger import HandMadeLedger
 
+database.LOCK_WAIT_SEC = 300  # a device may stall for longer than anybody wants to wait
 ledger = HandMadeLedger()
-for number in range(120):
+for number in range(60):
     ledger.create(f"mem:{number}", f"memory {number}")
-index = ScopeIndex(Path(sys.argv[1]))
-while (base := index.position()) != ledger.position:
-    done = sum(made.after.offset <= base.offset for made in ledger.transactions)
-    try:
-        index.apply(base, ledger.transactions[done : done + 3])
-    except ServiceUnavailable as error:  # it says to try again, so this does
-        assert error.hint == "try again", error
-assert len(index.events()) == 120
-index.close()
+
+
+def fill(path, start):
+    os.read(start, 1)  # nothing comes: it returns when the last writer of the pipe is gone
+    index = ScopeIndex(path)
+    while (base := index.position()) != ledger.position:
+        done = sum(made.after.offset <= base.offset for made in ledger.transactions)
+        index.apply(base, ledger.transactions[done : done + 10])
+    assert len(index.events()) == 60
+    index.close()
+
+
+def in_a_child(path, start, stop):
+    child = os.fork()
+    if child == 0:
+        os.close(stop)
+        fill(path, start)
+        sys.stderr.flush()
+        os._exit(0)
+    return child
+
+
+for path in map(Path, sys.argv[1:]):
+    start, stop = os.pipe()
+    children = [in_a_child(path, start, stop) for _ in range(6)]
+    os.close(start)
+    os.close(stop)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * 6
+    whole = ScopeIndex(path)
+    assert whole.position() == ledger.position
+    whole.close()
 """
 
 
 @pytest.mark.parametrize("before", [None, b"rubbish" * 1000])
-def test_processes_that_make_and_fill_one_file_at_once(path: Path, before: bytes | None) -> None:
-    if before is not None:
+def test_processes_that_make_and_fill_one_file_at_once(
+    tmp_path: Path, before: bytes | None
+) -> None:
+    paths = [tmp_path / str(number) / "scope.sqlite" for number in range(30)]
+    for path in paths:
         path.parent.mkdir()
-        path.write_bytes(before)
-    workers = [
-        subprocess.Popen([sys.executable, "-c", _WORKER, str(path)], cwd=CHECKOUT, env=os.environ)
-        for _ in range(6)
-    ]
-    assert [worker.wait(60) for worker in workers] == [0] * 6
-    ledger = HandMadeLedger()
-    for number in range(120):
-        ledger.create(f"mem:{number}", f"memory {number}")
-    index = ScopeIndex(path)
-    assert index.position() == ledger.position
-    assert works(index, ledger)
-    index.close()
+        if before is not None:
+            path.write_bytes(before)
+    command = [sys.executable, "-c", _ROUNDS, *map(str, paths)]
+    finished = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
