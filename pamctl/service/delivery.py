@@ -180,7 +180,7 @@ def _subscriber(store: OpenStore, found: Subscription) -> Mapping[str, Any]:
     request = {"scope_id": found.scope.scope_id, "actor": actor}
     if "delegation_id" not in actor:
         return request
-    desk = store.group().desk(found.scope, found.scope.index.position().sequence)
+    desk = store.group().desk(found.scope, found.scope.position.sequence)
     use = Use(actor["actor_id"], "subscribe", desk.scope_id, now_at(desk))
     chain = effective_chain(desk, actor["delegation_id"], use, counted=True)
     if chain is None:
@@ -216,6 +216,7 @@ def _events(found: Subscription, after: int, until: int) -> Iterator[Json]:
             after = event["sequence"]
             yield event
         if len(places) < PAGE_ITEMS_MAX:
+            scope.require_whole()
             return
 
 
@@ -227,10 +228,8 @@ def _require_pace(
     SubscriptionClosed."""
     if found.delivery("backpressure_policy", "block") != "close_on_lag":
         return
-    since, head = (
-        max(found.cursor().acknowledged, known.opened["sequence"]),
-        found.scope.index.position(),
-    )
+    since = max(found.cursor().acknowledged, known.opened["sequence"])
+    head = found.scope.position
     most = limits.SUBSCRIPTION_LAG_EVENTS_MAX
     if head.sequence - since <= most:
         return

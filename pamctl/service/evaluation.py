@@ -85,13 +85,13 @@ class Evaluation:
     def asking(self) -> Sources:
         """Sources for what is worked out at no desk, such as the name of an operation that
         reads and leaves something on record."""
-        position = self.store.open_scope(self.scope_id, fresh=True).index.position()
+        position = self.store.open_scope(self.scope_id, fresh=True).position
         return self.sources("ask", lambda: position.entries, lambda: position.sequence)
 
     def seat(self, desk: Desk) -> None:
         """Give a desk the evaluation's time, randomness and run id."""
         if desk.scope_id == self.scope_id:
-            entries = desk.scope.index.position().entries
+            entries = desk.scope.position.entries
             desk.sources = self.sources("write", lambda: entries, lambda: desk.sequence)
             desk.evaluation_run_id = self.descriptor.get("evaluation_run_id")
 

@@ -99,7 +99,7 @@ def _due(
             availability_state=_KEPT,
             ranges=[Range("committed_at", None, moment)],
             limit=PAGE_ITEMS_MAX,
-            as_of=scope.index.position().sequence,
+            as_of=scope.position.sequence,
         )
         while True:
             page = scope.index.search(query)

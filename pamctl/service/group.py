@@ -192,7 +192,7 @@ class Group:
             scope = self._store.open_scope(scope_id, fresh=True)
         except ScopeNotFound:
             return None
-        return self.desk(scope, scope.index.position().sequence)
+        return self.desk(scope, scope.position.sequence)
 
     def desk(self, scope: OpenScope, sequence: int) -> Desk:
         """A desk for a scope whose ledger ends with the event of that sequence."""

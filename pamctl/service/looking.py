@@ -30,6 +30,8 @@ AUDITED = frozenset(("read", "query", "history", "diff", "embedding_pending", "e
 """What `read_audit` of a policy puts on record. Not the log: it shows no content, and whoever
 follows it would be shown, for ever, that they do."""
 
+_SHOWING = AUDITED | {"log"}
+
 
 def look(
     store: OpenStore,
@@ -77,10 +79,18 @@ def _answer(
     if store.evaluation is not None:
         request = store.evaluation.bounded(operation, request)
     try:
-        return carry_out(store, request)
+        return _whole(store, operation, request, carry_out)
     except IndexDamaged:
         # It has been emptied, and the next look fills it from the ledger.
         return carry_out(store, request)
+
+
+def _whole(store: OpenStore, operation: str, request: Mapping[str, Any], carry_out: Answer) -> Any:
+    try:
+        return carry_out(store, request)
+    finally:
+        if operation in _SHOWING:  # also that something is not there
+            store.require_whole(request.get("scope_id", store.default_scope))
 
 
 def _require_key(store: OpenStore, operation: str, governed: str, request: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from pamctl.index.database import IndexDamaged
 from pamctl.index.rows import EntryPlace, VersionRow
 from pamctl.index.scope_index import ScopeIndex
 from pamctl.rules.authorization import default_policy
@@ -42,7 +43,8 @@ class OpenScope:
         self._policy: tuple[int, dict[str, Any]] | None = None
         # How many ledger entries were looked through for a later policy than that.
         self._policy_seen = -1
-        self._entries = 0
+        self.position = START
+        """Where the index stood when it was last brought up to date."""
         self._past: tuple[tuple[int, int], ScopeIndex] | None = None
         self._settled: dict[EntryPlace, dict[str, Any]] = {}
 
@@ -69,8 +71,14 @@ class OpenScope:
             position = self.index.position()
             if position == before:
                 break  # what follows is a transaction that is not complete
-        self._entries = position.entries
+        self.position = position
         return position
+
+    def require_whole(self) -> None:
+        """Raises IndexDamaged where another process found the index damaged, and emptied it,
+        since it was last brought up to date here: what was looked up may have missed some."""
+        if self.index.position().entries < self.position.entries:
+            raise IndexDamaged("the index was emptied meanwhile", hint="try again")
 
     def withdraw(self, transactions: Sequence[NewTransaction]) -> None:
         """Take away the vectors of what these hide, before they are committed."""
@@ -88,7 +96,7 @@ class OpenScope:
         self.index.apply(base, committed)
         if self._policy_seen == base.entries and not _has_policy(committed):
             self._policy_seen = committed[-1].after.entries
-        self._entries = committed[-1].after.entries
+        self.position = committed[-1].after
         alone = len(committed) == 1 and _is_a_create(committed[0].entries)
         if not alone and self.layout.embeddings.is_dir():
             from pamctl.store import embedding_upkeep
@@ -193,10 +201,10 @@ class OpenScope:
     def policy(self) -> dict[str, Any]:
         """The scope's policy in force: the last one that its ledger holds. The same object
         each time, for as long as that is the same."""
-        if self._policy is not None and self._policy_seen == self._entries:
+        if self._policy is not None and self._policy_seen == self.position.entries:
             return self._policy[1]
         place = self.index.latest("policy")
-        self._policy_seen = self._entries
+        self._policy_seen = self.position.entries
         offset = -1 if place is None else place.offset
         if self._policy is None or self._policy[0] != offset:
             in_force = default_policy() if place is None else self.entry(place)["body"]["policy"]

@@ -109,6 +109,13 @@ class OpenStore:
             scope.refresh()
         return scope
 
+    def require_whole(self, scope_id: str) -> None:
+        """Raises IndexDamaged where what was just looked up in a scope may have missed some;
+        see `OpenScope.require_whole`."""
+        scope = self._scopes.get(scope_id)
+        if scope is not None:
+            scope.require_whole()
+
     def scope_to_read(self, scope_id: str) -> OpenScope | None:
         """A scope to read in; None for one that its first write will make, and that reads as
         empty until then. Raises ScopeNotFound in a store that makes none by itself."""

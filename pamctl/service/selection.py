@@ -105,6 +105,7 @@ def _in_steps(scope: OpenScope, rows_behind: Callable[[int], list[Row]]) -> Iter
     while more:
         try:
             rows = rows_behind(after)
+            scope.require_whole()
         except IndexDamaged:
             # It has been emptied, and is filled from the ledger.
             scope.refresh()

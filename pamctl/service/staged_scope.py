@@ -164,6 +164,7 @@ class StagedScope:
             transactions = self._transactions
             if as_one:
                 transactions = [[entry for staged in transactions for entry in staged]]
+            self._scope.require_whole()
             self._scope.withdraw(transactions)
             prepare = partial(self._scope.index.prepare, self._base)
             try:
