@@ -10,10 +10,11 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol, get_args
+from typing import Any, Literal, Protocol, get_args
 
 from pamctl.errors import InternalError, PolicyDenied
 from pamctl.limits import PROJECTION_BYTES_MAX, PROJECTION_ENTRIES_MAX
+from pamctl.named_tuples import NamedTuple
 from pamctl.projection.held import Held
 from pamctl.projection.record import EXCLUSION_REASONS
 from pamctl.projection.source import OpenedSource, SourceRefused

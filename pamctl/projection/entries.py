@@ -43,7 +43,7 @@ _ANY_DIGEST = (_PREFIX.encode() + b"0" * 64).translate(_ANY_DIGIT)
 _PREFIX_DIGITS = tuple((place, _PREFIX[place]) for place in (2, 3, 4, 5))
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, repr=False)
 class Entries:
     """Columns, each as long as the record's `delivered`."""
 

@@ -3,8 +3,7 @@ the same, and a test compares the two."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from pamctl.named_tuples import NamedTuple
 from pamctl.projection.reasons import Reason, Verdict
 
 

@@ -82,7 +82,7 @@ def project_from(
         unmet=partial(selection.unmet, candidates.facts),
         unfound=no_rule if explain else None,
     )
-    if not register.issued(store.layout.projections).register(projection.record):
+    if not register.issued(store.layout.projections).register(projection.members):
         raise InternalError("a projection with this id was issued before; nothing was delivered")
     return projection
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pamctl.errors import InvalidRequest
+from pamctl.named_tuples import NamedTuple
 from pamctl.projection import bundle
-from pamctl.projection.explanations import explained
 from pamctl.projection.reasons import Verdict
 from pamctl.projection.record import NativeResult
 from pamctl.projection.register import Register
@@ -85,7 +84,7 @@ class Demand(NamedTuple):
 
     def verifier(self) -> Verifier:
         """A verifier that registers nothing."""
-        return Verifier(replace(self.trust.policy(), single_use=False), at=self.at)
+        return Verifier(self.trust.policy()._replace(single_use=False), at=self.at)
 
 
 def verdicts(
@@ -146,13 +145,15 @@ def _verdict(verifier: Verifier, demand: Demand, record: RecordFile) -> Verdict:
     if record.folder is not None:
         materials = bundle.load(record.folder)
         if demand.native_results is not None:
-            materials = replace(materials, native_results=demand.native_results)
+            materials = materials._replace(native_results=demand.native_results)
     found = verifier.verify(data, materials, name=record.name, all_reasons=demand.all_reasons)
     return _with_explanation(found, demand)
 
 
 def _with_explanation(verdict: Verdict, demand: Demand) -> Verdict:
     if demand.explain and not verdict["valid"]:
+        from pamctl.projection.explanations import explained
+
         verdict["details"]["explanation"] = explained(verdict)
     return verdict
 

@@ -10,28 +10,27 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
 from pamctl.encoding.digests import sha256_digest
 from pamctl.encoding.strict_json import parse
 from pamctl.errors import InvalidRequest
+from pamctl.named_tuples import NamedTuple
 from pamctl.projection.entries import Entries
 from pamctl.projection.reasons import Reason, Refusal
 from pamctl.projection.record import NativeResult, ReadRecord
 from pamctl.projection.source import OpenedSource, Opening, SourceProfile, SourceRefused, open_all
 
 _CHUNK_BYTES = 1 << 20
-_OPENED_TOGETHER = 64
+OPENED_TOGETHER = 64
 """Source objects that are held open at a time: only what is found is kept of them."""
 _NATIVE = tuple(NativeResult.__annotations__)
 _NATIVE_MEMBERS = frozenset(_NATIVE)
 _in_native = itemgetter(*_NATIVE)
 
 
-@dataclass(frozen=True, slots=True)
-class Materials:
+class Materials(NamedTuple):
     """The bytes that a full verification recomputes commitments from; None where absent.
 
     request, policy, trust_snapshot: what `selection_context` commits to.
@@ -77,7 +76,7 @@ def material_faults(
     """
     missing: list[str] = []
     members, entries = record.members, record.entries
-    yield from _context_faults(members["selection_context"], materials, missing)
+    yield from context_faults(members["selection_context"], materials, missing)
     digests = _digests(materials.sources[: entries.count])
     yield from _source_faults(entries, materials.sources, digests, missing)
     framed: list[bool | None] = [None] * entries.count
@@ -89,7 +88,7 @@ def material_faults(
     framing = members["selection_context"]["context_frame_profile"]
     if profile is not None and profile.context_frame_profile == framing:
         yield from _frame_faults(entries, materials.fragments, framed, profile)
-    yield from _projection_faults(members["projection"], entries.count, materials, missing)
+    yield from projection_faults(members["projection"], entries.count, materials, missing)
     if missing:
         yield Refusal(
             "material_missing",
@@ -100,7 +99,7 @@ def material_faults(
         )
 
 
-def _context_faults(
+def context_faults(
     context: Mapping[str, Any], materials: Materials, missing: list[str]
 ) -> Iterator[Refusal]:
     """Step 4: the request, the policy and the trust snapshot."""
@@ -215,8 +214,8 @@ def _opening_faults(
     source that was opened, whether the fragment at its position is what the profile frames."""
     present = [position for position, digest in enumerate(digests) if digest is not None]
     results: list[NativeResult | SourceRefused | None] = []
-    for start in range(0, len(present), _OPENED_TOGETHER):
-        positions = present[start : start + _OPENED_TOGETHER]
+    for start in range(0, len(present), OPENED_TOGETHER):
+        positions = present[start : start + OPENED_TOGETHER]
         for position, opened in zip(
             positions, _opened(materials, digests, positions, profile), strict=True
         ):
@@ -312,7 +311,7 @@ def _frame_faults(
             )
 
 
-def _projection_faults(
+def projection_faults(
     committed: Mapping[str, Any], count: int, materials: Materials, missing: list[str]
 ) -> Iterator[Refusal]:
     """Step 6, the whole: concatenation, length, digest, UTF-8."""

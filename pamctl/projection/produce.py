@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+
+import orjson
 
 from pamctl.crypto.keys import PrivateKey
 from pamctl.encoding import base64url
-from pamctl.encoding.digests import sha256_digest
+from pamctl.encoding.digests import sha256_digest, sha256_digests
 from pamctl.encoding.identifiers import new_identifier
 from pamctl.encoding.timestamps import from_nanoseconds, instant
 from pamctl.errors import InternalError
 from pamctl.projection.candidates import Candidates
 from pamctl.projection.choice import Candidate, Choice, Fate, Limits, Unmet, choose
-from pamctl.projection.delivered import entries_of
+from pamctl.projection.delivered import NotDelivered, delivered_text
 from pamctl.projection.reasons import Refusal
 from pamctl.projection.record import (
     NONCLAIMS,
     NOT_ESTABLISHED,
+    SIGNING_DOMAIN,
     VERSION,
     canonical_text,
     check_shape,
-    signing_bytes,
+    with_entries,
 )
 from pamctl.projection.source import OpenedSource
 
@@ -43,13 +47,14 @@ class Adapter:
     key: PrivateKey
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Projection:
     """The projection and its record, one logical result (MPR §7 step 6).
 
     It proves what was emitted, never that anybody received it.
 
-    record: the signed record; `record_text` is its canonical JSON with a newline.
+    record_text: the signed record, canonical JSON and a newline.
+    members: the members of the record, `delivered` left empty.
     text: the exact projection bytes. fragments: its parts, by position.
     request, policy, trust_snapshot: what the record commits to.
     sources: the exact source objects, by position.
@@ -57,7 +62,8 @@ class Projection:
         record counts what was left out and does not name it.
     """
 
-    record: dict[str, Any]
+    record_text: bytes
+    members: dict[str, Any]
     text: bytes
     request: bytes
     policy: bytes
@@ -66,9 +72,11 @@ class Projection:
     sources: tuple[bytes, ...]
     fates: tuple[Fate, ...] = ()
 
-    @property
-    def record_text(self) -> bytes:
-        return canonical_text(self.record) + b"\n"
+    @cached_property
+    def record(self) -> dict[str, Any]:
+        """The record, as it is read from its text."""
+        found: dict[str, Any] = orjson.loads(self.record_text)
+        return found
 
 
 def no_rule(candidate: Candidate, opened: OpenedSource) -> str | None:
@@ -125,17 +133,20 @@ def produce(
     # 4. The fragments are final; each has its entry.
     fragments = tuple(opened.fragment for _, opened in choice.chosen)
     text = b"".join(fragments)
-    delivered = entries_of(choice.chosen, are_ascii=text.isascii())
+    if not text.isascii():
+        _require_utf8(fragments)
+    delivered = _delivered(choice, fragments)
     # 5. Concatenate, commit to the whole, claim nothing else, and sign.
-    record = _unsigned(candidates, context, delivered, choice, text)
-    record["projection_id"] = projection_id or new_identifier("urn:pamctl:projection", entropy(16))
-    record["created_at"] = created_at or _not_before(
+    members = _unsigned(candidates, context, choice, text)
+    members["projection_id"] = projection_id or new_identifier("urn:pamctl:projection", entropy(16))
+    members["created_at"] = created_at or _not_before(
         candidates.trust_evaluated_at, from_nanoseconds(clock())
     )
-    _sign(record, adapter)
+    record_text = _signed(members, delivered, adapter)
     # 6. One logical result.
     return Projection(
-        record=record,
+        record_text=record_text,
+        members=members,
         text=text,
         request=request,
         policy=policy,
@@ -159,17 +170,16 @@ def _selection_context(candidates: Candidates, request: bytes, policy: bytes) ->
 def _unsigned(
     candidates: Candidates,
     context: dict[str, str],
-    delivered: list[dict[str, Any]],
     choice: Choice,
     text: bytes,
 ) -> dict[str, Any]:
-    """The record without what identifies, dates and signs it."""
+    """The record without its entries, and what identifies, dates and signs it."""
     excluded = choice.excluded
     return {
         "@version": VERSION,
         "source_profile": candidates.source_profile,
         "selection_context": context,
-        "delivered": delivered,
+        "delivered": [],
         "exclusions": {"total": sum(excluded.values()), "by_reason": excluded},
         "projection": {
             "encoding": "utf-8",
@@ -180,21 +190,43 @@ def _unsigned(
     }
 
 
-def _sign(record: dict[str, Any], adapter: Adapter) -> None:
-    """Puts adapter and proof into a record that lacks nothing else. Raises InternalError
-    for what a source profile made and no record may hold."""
-    record["adapter"] = {"id": adapter.id, "key_id": adapter.key_id}
-    signature = adapter.key.sign(signing_bytes(record))
-    record["proof"] = {
+def _delivered(choice: Choice, fragments: Sequence[bytes]) -> bytes:
+    """The text of the entries: the labels are the source profile's own. Raises InternalError
+    for what a source profile should not have answered."""
+    sources = [
+        candidate.digest or sha256_digest(candidate.source) for candidate, _ in choice.chosen
+    ]
+    natives = [opened.native for _, opened in choice.chosen]
+    try:
+        return delivered_text(natives, sources, sha256_digests(fragments))
+    except NotDelivered as cause:
+        raise InternalError(f"the source profile's result fits no record: {cause}") from None
+
+
+def _require_utf8(fragments: Sequence[bytes]) -> None:
+    for fragment in fragments:
+        try:
+            fragment.decode("utf-8")
+        except UnicodeDecodeError as cause:
+            raise InternalError("the source profile framed a fragment that is not UTF-8") from cause
+
+
+def _signed(members: dict[str, Any], delivered: bytes, adapter: Adapter) -> bytes:
+    """The text of the signed record. Puts adapter and proof into its members, which lack
+    nothing else. Raises InternalError for what a source profile made and no record may hold."""
+    members["adapter"] = {"id": adapter.id, "key_id": adapter.key_id}
+    signature = adapter.key.sign(SIGNING_DOMAIN + with_entries(canonical_text(members), delivered))
+    members["proof"] = {
         "alg": "Ed25519",
         "key_id": adapter.key_id,
         "signature_b64u": base64url.encode(signature),
     }
     try:
-        check_shape(record)
+        check_shape(members)
     except Refusal as refusal:
         problem = refusal.details["problem"]
         raise InternalError(f"the source profile's result fits no record: {problem}") from None
+    return with_entries(canonical_text(members), delivered) + b"\n"
 
 
 def _not_before(evaluated_at: str, now: str) -> str:

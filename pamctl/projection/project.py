@@ -70,7 +70,7 @@ def project(
             else None
         ),
     )
-    if not register.issued(store.layout.projections).register(projection.record):
+    if not register.issued(store.layout.projections).register(projection.members):
         raise InternalError("a projection with this id was issued before; nothing was delivered")
     return projection
 

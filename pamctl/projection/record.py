@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, TypedDict
 
 import orjson
 
@@ -10,6 +10,7 @@ from pamctl.encoding import base64url
 from pamctl.encoding.strict_json import parse as parse_json
 from pamctl.errors import InvalidRequest
 from pamctl.limits import PROJECTION_RECORD_BYTES_MAX
+from pamctl.named_tuples import NamedTuple
 from pamctl.projection import shape
 from pamctl.projection.entries import Entries, columns
 from pamctl.projection.reasons import Refusal
@@ -22,6 +23,9 @@ NONCLAIMS = ("model_use", "action_linkage", "action_authorization", "execution_o
 EXCLUSION_REASONS = ("authentication_failed", "schema_invalid", "policy_filtered", "context_limit")
 
 _SIGNATURE_CHARS = 86
+
+# Around the entries, in canonical JSON.
+_OPENING, _CLOSING = b'"delivered":[', b'],"exclusions":'
 
 _RECORD = frozenset(
     (
@@ -81,6 +85,18 @@ class ReadRecord(NamedTuple):
     signature: bytes
 
 
+class RecordAround(NamedTuple):
+    """A record that was read as if it had no entries, and good in shape then.
+
+    text: the whole of it. start, end: its entries stand between these.
+    """
+
+    record: ReadRecord
+    text: bytes
+    start: int
+    end: int
+
+
 def parse(data: bytes) -> ReadRecord:
     """The record that `data` spells, checked in shape. MPR §8 step 1.
 
@@ -105,6 +121,32 @@ def parse(data: bytes) -> ReadRecord:
     entries, signature = _checked(record)
     signed = _without_proof(text, record["proof"]) if believed else signing_bytes(record)
     return ReadRecord(record, entries, signed, signature)
+
+
+def parse_around(data: bytes) -> RecordAround | None:
+    """The record that `data` spells canonically, read as if it had no entries; None where a
+    closer look must tell. MPR §8 step 1.
+
+    If what was not read is the canonical spelling of good entries, `data` is that of a record
+    with exactly these. For a quote within a string is escaped: what opens and closes `delivered`
+    stands only where a member of that name does, and in what is read there is but one.
+    """
+    start, end = data.find(_OPENING) + len(_OPENING), data.rfind(_CLOSING)
+    if not len(_OPENING) <= start <= end or len(data) > PROJECTION_RECORD_BYTES_MAX:
+        return None
+    behind = data[end:].removesuffix(b"\n")
+    text = data[:start] + behind
+    try:
+        record = orjson.loads(text)
+        if orjson.dumps(record, option=orjson.OPT_SORT_KEYS) != text:
+            return None
+        entries, signature = _checked(record)
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError, Refusal):
+        return None
+    before_proof, _, behind_proof = behind.partition(_proof_member(record["proof"]))
+    # Of what may be long, no more than one copy.
+    signed = b"".join((SIGNING_DOMAIN, memoryview(data)[:end], before_proof, behind_proof))
+    return RecordAround(ReadRecord(record, entries, signed, signature), data, start, end)
 
 
 def _refuse_minus_zero(data: bytes) -> None:
@@ -134,15 +176,24 @@ def canonical_text(record: dict[str, Any]) -> bytes:
     return orjson.dumps(record, option=orjson.OPT_SORT_KEYS)
 
 
+def with_entries(text: bytes, delivered: bytes) -> bytes:
+    """The canonical text of a record that has none, with the text of entries put in."""
+    before, opening, behind = text.partition(_OPENING)
+    return b"".join((before, opening, delivered, behind))
+
+
 def _without_proof(text: bytes, proof: dict[str, Any]) -> bytes:
     """`signing_bytes` of a record, cut out of its canonical text.
 
     A quote within a string is escaped, so the member's text stands nowhere but where the
     member does; and no object within the record may have a member of that name.
     """
-    member = b'"proof":' + orjson.dumps(proof, option=orjson.OPT_SORT_KEYS) + b","
-    before, _, after = text.partition(member)
+    before, _, after = text.partition(_proof_member(proof))
     return b"".join((SIGNING_DOMAIN, before, after))
+
+
+def _proof_member(proof: dict[str, Any]) -> bytes:
+    return b'"proof":' + orjson.dumps(proof, option=orjson.OPT_SORT_KEYS) + b","
 
 
 def check_shape(record: Any) -> Entries:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.encoding import strict_json
 from pamctl.encoding.canonical import canonical
 from pamctl.encoding.digests import sha256_hex
 from pamctl.encoding.timestamps import instant
 from pamctl.errors import InvalidRequest, ServiceUnavailable
+from pamctl.named_tuples import NamedTuple
 from pamctl.store import files
 
 _SUFFIX = ".json"

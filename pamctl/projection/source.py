@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from pamctl.errors import InternalError
+from pamctl.named_tuples import NamedTuple
 from pamctl.projection.record import NativeResult
 
 RefusalReason = Literal["authentication_failed", "schema_invalid"]

@@ -7,7 +7,6 @@ with a record is no trust anchor (MPR §6).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, cast, get_args
 
 from pamctl.crypto.keys import PublicKey
@@ -15,6 +14,7 @@ from pamctl.encoding.strict_json import parse
 from pamctl.encoding.timestamps import instant
 from pamctl.errors import InvalidRequest
 from pamctl.limits import INTEGER_MAX
+from pamctl.named_tuples import NamedTuple
 from pamctl.projection.shape import NAME_CHARS_MAX, is_name, is_uri
 from pamctl.store.key_records import KeyRecord, KeyStatus
 from pamctl.store.keyring import Keyring
@@ -26,7 +26,6 @@ _AGE_SEC_DEFAULT = 300
 _CLOCK_SKEW_SEC_DEFAULT = 5
 
 
-@dataclass(frozen=True, slots=True)
 class AdapterPin:
     """One pinned adapter key, as the relying party holds it.
 
@@ -38,25 +37,29 @@ class AdapterPin:
     revoked_at: when the revocation takes effect.
     """
 
-    public_key: PublicKey
-    adapter_id: str | None = None
-    status: KeyStatus = "active"
-    valid_from: str | None = None
-    valid_to: str | None = None
-    revoked_at: str | None = None
-    _instants: tuple[str, str, str | None] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        public_key: PublicKey,
+        adapter_id: str | None = None,
+        status: KeyStatus = "active",
+        valid_from: str | None = None,
+        valid_to: str | None = None,
+        revoked_at: str | None = None,
+    ) -> None:
         """Raises InvalidRequest for a time that is no RFC 3339 timestamp with an offset."""
+        self.public_key = public_key
+        self.adapter_id = adapter_id
+        self.status = status
+        self.valid_from, self.valid_to, self.revoked_at = valid_from, valid_to, revoked_at
+        given = {"valid_from": valid_from, "valid_to": valid_to, "revoked_at": revoked_at}
         times = {}
-        for name in ("valid_from", "valid_to", "revoked_at"):
-            text = getattr(self, name)
+        for name, text in given.items():
             try:
                 times[name] = None if text is None else instant(text)
             except ValueError as cause:
                 raise InvalidRequest(f"{name} of a pinned key: {cause}") from cause
-        bounds = (times["valid_from"] or "", times["valid_to"] or "9999~", times["revoked_at"])
-        object.__setattr__(self, "_instants", bounds)
+        self._from, self._to = times["valid_from"] or "", times["valid_to"] or "9999~"
+        self._revoked_at = times["revoked_at"]
 
     def is_revoked(self, now: str) -> bool:
         """Whether the key is revoked or compromised at the instant `now`.
@@ -65,20 +68,19 @@ class AdapterPin:
         can write any date. A `revoked_at` that has come revokes an `active` key as well,
         and one that is still to come does not save a key whose status is `revoked`.
         """
-        revoked_at = self._instants[2]
+        revoked_at = self._revoked_at
         return self.status != "active" or (revoked_at is not None and revoked_at <= now)
 
     def is_early(self, created: str) -> bool:
         """Whether the instant `created` lies before `valid_from`."""
-        return created < self._instants[0]
+        return created < self._from
 
     def is_late(self, created: str) -> bool:
         """Whether the instant `created` lies after `valid_to`."""
-        return created > self._instants[1]
+        return created > self._to
 
 
-@dataclass(frozen=True, slots=True)
-class TrustPolicy:
+class TrustPolicy(NamedTuple):
     """What a relying party demands of every record. MPR §4.1, §8 steps 2 and 3.
 
     adapter_keys: by the key id that records name.

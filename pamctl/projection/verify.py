@@ -16,23 +16,32 @@ when nothing else is left that could refuse it:
 
 A verdict names the first fault in this order, or with `all_reasons` every one. Nothing can
 be said of a record whose shape does not hold, so step 1 is always alone.
+
+Whether there is any fault is asked first, without reading the entries: `delivered`, `proving`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
-from functools import lru_cache
 from itertools import islice
 from typing import Any, Protocol
 
 from pamctl.encoding.timestamps import instant
-from pamctl.errors import InvalidRequest
+from pamctl.errors import InvalidRequest, PamError
 from pamctl.projection import profiles
+from pamctl.projection.delivered import plain_count
 from pamctl.projection.entries import Entries
 from pamctl.projection.materials import Materials, material_faults
+from pamctl.projection.proving import proven_entries
 from pamctl.projection.reasons import ENVELOPE_ONLY, FULL, Reason, Refusal, Scope, Verdict
-from pamctl.projection.record import NONCLAIMS, NOT_ESTABLISHED, ReadRecord, parse
+from pamctl.projection.record import (
+    NONCLAIMS,
+    NOT_ESTABLISHED,
+    ReadRecord,
+    parse,
+    parse_around,
+)
 from pamctl.projection.shape import utc_instant
 from pamctl.projection.source import SourceProfile
 from pamctl.projection.trust import AdapterPin, TrustPolicy
@@ -45,7 +54,8 @@ class AcceptedIds(Protocol):
     """Where accepted projection ids are kept, for single use."""
 
     def register(self, record: dict[str, Any]) -> bool:
-        """Keep the record's projection id, durably; False when it was kept before."""
+        """Keep the record's projection id, durably; False when it was kept before. Its
+        `delivered` may have been left empty."""
         ...
 
 
@@ -102,30 +112,59 @@ class Verifier:
         Raises ServiceUnavailable where the register cannot be written.
         """
         scope: Scope = ENVELOPE_ONLY if materials is None else FULL
-        try:
-            record = parse(data)  # 1
-        except Refusal as refusal:
-            return _refused(name or "", scope, [refusal], all_reasons)
-        name = name if name is not None else str(record.members["projection_id"])
-        faults = self._faults(record, materials)
-        found = list(faults if all_reasons else islice(faults, 1))
+        found: list[Refusal] = []
+        proven = self._proven(data, materials)
+        if proven is not None:
+            members, count = proven
+        else:
+            try:
+                record = parse(data)  # 1
+            except Refusal as refusal:
+                return _refused(name or "", scope, [refusal], all_reasons)
+            members, count = record.members, record.entries.count
+            faults = self._faults(record, materials)
+            found = list(faults if all_reasons else islice(faults, 1))
+        name = name if name is not None else str(members["projection_id"])
         if not found:
-            found = list(self._use(record.members))  # 3b
+            found = list(self._use(members))  # 3b
         if found:
             return _refused(name, scope, found, all_reasons)
-        return _verdict(name, scope, None, _facts(record))
+        return _verdict(name, scope, None, _facts(members, count))
+
+    def _proven(
+        self, data: bytes, materials: Materials | None
+    ) -> tuple[dict[str, Any], int] | None:
+        """The record without its entries, and how many it has, where nothing is wrong; None
+        where `_faults` must tell."""
+        around = parse_around(data)
+        if around is None or any(self._signed_faults(around.record)):
+            return None
+        members = around.record.members
+        if materials is None:
+            count = plain_count(around.text, around.start, around.end)
+        else:
+            try:
+                profile = self._find_profile(members["source_profile"])
+                count = proven_entries(around, materials, profile)
+            except PamError:  # of a plug-in: it may come to that, or something else comes first
+                return None
+        return None if count is None else (members, count)
 
     def _faults(self, record: ReadRecord, materials: Materials | None) -> Iterator[Refusal]:
-        members = record.members
         yield from _position_faults(record.entries)  # 6a
+        yield from self._signed_faults(record)
+        if materials is not None:
+            profile = self._find_profile(record.members["source_profile"])
+            yield from material_faults(record, materials, profile)  # 4, 5, 6b
+
+    def _signed_faults(self, record: ReadRecord) -> Iterator[Refusal]:
+        """What the signed record shows, but for its entries."""
+        members = record.members
         yield from _exclusion_faults(members["exclusions"])  # 7
         yield from _nonclaim_faults(members["nonclaims"])
         yield from self._key_faults(record)  # 2
         yield from self._profile_faults(members)  # 3a
         yield from self._freshness_faults(members)
-        if materials is not None:
-            profile = self._find_profile(members["source_profile"])
-            yield from material_faults(record, materials, profile)  # 4, 5, 6b
 
     def _key_faults(self, record: ReadRecord) -> Iterator[Refusal]:
         """Step 2. Only the policy says which key it is and whether it counts."""
@@ -259,7 +298,7 @@ def oldest_accepted(policy: TrustPolicy, at: str) -> str:
 
 
 def _position_faults(entries: Entries) -> Iterator[Refusal]:
-    if entries.position == _running(entries.count):
+    if entries.position == tuple(range(entries.count)):
         return
     for index, position in enumerate(entries.position):
         if position != index:
@@ -269,12 +308,6 @@ def _position_faults(entries: Entries) -> Iterator[Refusal]:
                 index=index,
                 position=position,
             )
-
-
-@lru_cache(maxsize=64)
-def _running(count: int) -> tuple[int, ...]:
-    """Remembered: an agent's records are of few lengths."""
-    return tuple(range(count))
 
 
 def _exclusion_faults(exclusions: dict[str, Any]) -> Iterator[Refusal]:
@@ -305,8 +338,7 @@ def _shifted(key: str, seconds: int) -> str:
     return f"{moment.isoformat()}{dot}{fraction}"
 
 
-def _facts(record: ReadRecord) -> dict[str, Any]:
-    members = record.members
+def _facts(members: dict[str, Any], delivered_count: int) -> dict[str, Any]:
     return {
         "projection_id": members["projection_id"],
         "adapter_id": members["adapter"]["id"],
@@ -314,7 +346,7 @@ def _facts(record: ReadRecord) -> dict[str, Any]:
         "source_profile": members["source_profile"],
         "created_at": members["created_at"],
         "trust_evaluated_at": members["selection_context"]["trust_evaluated_at"],
-        "delivered_count": record.entries.count,
+        "delivered_count": delivered_count,
         "excluded_count": members["exclusions"]["total"],
         "projection_digest": members["projection"]["digest"],
     }

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -85,9 +84,9 @@ def test_every_flip_of_the_material(name: str, thorough: bool) -> None:
     assert judge.verify(text, whole)["valid"]
     masks = _EVERY if thorough else (0x01, 0x80)
     flipped_bytes = 0
-    for field in fields(Materials):
-        value = getattr(whole, field.name)
-        if field.name == "native_results":
+    for member in Materials._fields:
+        value = getattr(whole, member)
+        if member == "native_results":
             continue
         pieces = [value] if isinstance(value, bytes) else value
         for position, piece in enumerate(pieces):
@@ -95,7 +94,7 @@ def test_every_flip_of_the_material(name: str, thorough: bool) -> None:
                 changed: Any = flipped
                 if not isinstance(value, bytes):
                     changed = [*pieces[:position], flipped, *pieces[position + 1 :]]
-                verdict = judge.verify(text, replace(whole, **{field.name: changed}))
+                verdict = judge.verify(text, whole._replace(**{member: changed}))
                 assert not verdict["valid"]
                 assert verdict["reason"] in REASONS
                 flipped_bytes += 1
@@ -106,10 +105,10 @@ def test_every_flip_of_the_material(name: str, thorough: bool) -> None:
 def test_sources_that_the_profile_opens_itself(name: str, thorough: bool) -> None:
     """Where the verifier finds the native results for itself, the same holds."""
     text, judge = RECORDS[name]["record_text"].encode(), verifier()
-    whole = replace(materials(name), native_results=None)
+    whole = materials(name)._replace(native_results=None)
     assert judge.verify(text, whole)["valid"]
     for position, source in enumerate(whole.sources):
         assert source is not None
         for _, flipped in flips(source, _EVERY if thorough else (0x01,)):
             sources = [*whole.sources[:position], flipped, *whole.sources[position + 1 :]]
-            assert not judge.verify(text, replace(whole, sources=sources))["valid"]
+            assert not judge.verify(text, whole._replace(sources=sources))["valid"]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import fields
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -195,7 +194,7 @@ def _record(name: str, projection: Projection) -> dict[str, Any]:
 
 def _materials_of(projection: Projection) -> dict[str, Any]:
     materials = materials_of(projection)
-    return {field.name: _encoded(getattr(materials, field.name)) for field in fields(materials)}
+    return {name: _encoded(piece) for name, piece in materials._asdict().items()}
 
 
 def _encoded(value: Any) -> Any:
@@ -211,7 +210,7 @@ def _mutation(name: str) -> dict[str, Any]:
     mutate, reason = HOSTILE[name]
     projection = example().projection
     materials = materials_of(projection)
-    given = {field.name: getattr(materials, field.name) for field in fields(materials)}
+    given = materials._asdict()
     scene = Scene(projection.record_text.removesuffix(b"\n"), dict(given), TRUST, NOW)
     before = scene.record
     mutate(scene)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import pamctl
-from pamctl.cli.commands.fsck import checked
+from pamctl.cli.checking import checked
 from pamctl.errors import InvalidObject, ObjectDeleted, ObjectRedacted
 from pamctl.rules.lineage import EARLIER_NOT_GIVEN
 from pamctl.service.store import Store

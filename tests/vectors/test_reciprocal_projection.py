@@ -3,7 +3,6 @@
 import copy
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -70,7 +69,7 @@ class Scene:
         )
 
     def change(self, **pieces: Any) -> None:
-        self.materials = replace(self.materials, **pieces)
+        self.materials = self.materials._replace(**pieces)
 
     def trust_document(self) -> bytes:
         pins = {} if self.pin is None else {self.pin["key_id"]: self.pin}

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.errors import InvalidRequest
 from pamctl.limits import DOCUMENT_BYTES_MAX, PROJECTION_ENTRIES_MAX
+from pamctl.named_tuples import NamedTuple
 
 _EXPORT_VERSION = 1
 _META = ("salt", "sign_pub", "ka_pub", "scopes")

@@ -21,6 +21,7 @@ TAG_DIGITS = 16
 content that holds its own tag all the same is refused."""
 
 _OPENING = b"[pam-memory "
+_BEHIND_TAG = len(_OPENING) + TAG_DIGITS
 _TAG = slice(len("sha256:"), len("sha256:") + TAG_DIGITS)
 _LABEL_SAFE = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+._:/-"
 _in_labels = itemgetter("derived_trust", "authorship", "author_key_id_b64u", "custody_present")
@@ -63,7 +64,7 @@ def frames(
 def begins_with(fragment: bytes, labels: Mapping[str, Any]) -> bool:
     """Whether `fragment` begins with these labels, under whatever tag."""
     return fragment.startswith(_OPENING) and fragment.startswith(
-        _spelled_in_bytes(*_in_labels(labels)), len(_OPENING) + TAG_DIGITS
+        _spelled_in_bytes(*_in_labels(labels)), _BEHIND_TAG
     )
 
 

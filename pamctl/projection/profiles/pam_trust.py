@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pamctl.crypto.keys import KEY_ID_BYTES
 from pamctl.crypto.version_signatures import Signature, SignatureFault, verified
+from pamctl.named_tuples import NamedTuple
 from pamctl.projection.source import SourceRefused
 from pamctl.store.key_records import KeyRecord, counts_at
 
