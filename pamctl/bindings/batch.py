@@ -7,8 +7,9 @@ committed and not before: a line that was printed is durable.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from typing import IO, TYPE_CHECKING, Any
 
 from pamctl.bindings.lines import (
     Identify,
@@ -16,27 +17,16 @@ from pamctl.bindings.lines import (
     Request,
     answer_line,
     error_envelope,
-    read_lines,
     understand,
 )
 from pamctl.bindings.operations import OPERATIONS
+from pamctl.bindings.questions import Question, Questions
 from pamctl.errors import InternalError, InvalidRequest, PamError, ServiceUnavailable
-from pamctl.limits import GROUP_BYTES_MAX, GROUP_OPERATIONS_MAX
+from pamctl.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from pamctl.service.group import Group
     from pamctl.service.store import Store
-
-NumberedLine = tuple[int, bytes | None]
-
-
-class Question(NamedTuple):
-    """A line that was read: its number, what it asks or why it is refused, and the arguments
-    with the batch's defaults filled in."""
-
-    number: int
-    request: Request | Refused
-    arguments: dict[str, Any]
 
 
 class Terms(NamedTuple):
@@ -57,7 +47,7 @@ class Terms(NamedTuple):
 
 class Tally(NamedTuple):
     """What became of a batch: how many operations succeeded, how many failed, and of the
-    first that did its error, whose details name the line, and its operation_id."""
+    first that did its error, which names the line, and its operation_id."""
 
     done: int
     failed: int
@@ -83,22 +73,10 @@ def run(
     of an atomic batch that failed; of that group no line is handed out. Memory is bounded,
     except that an atomic batch is held whole.
     """
-    lines = _numbered(requests)
     batch = _Batch(store, terms, identify)
-    if terms.atomic:
-        # All of the input first: a lock is not held while somebody is still typing.
-        batch.run(iter(list(lines)), emit)
-    else:
-        batch.run(lines, emit)
+    with closing(Questions(requests, batch.understand, whole=terms.atomic)) as questions:
+        batch.run(questions, emit)
     return Tally(batch.done, batch.failed, batch.error, batch.operation_id)
-
-
-def _numbered(requests: IO[bytes]) -> Iterator[NumberedLine]:
-    """Lines and their numbers from 1; a pause of the input bears that of the line before."""
-    number = 0
-    for line in read_lines(requests):
-        number += line is not None
-        yield number, line
 
 
 class _Batch:
@@ -113,39 +91,20 @@ class _Batch:
         self._identify = identify
         self._ended = False
 
-    def run(self, lines: Iterator[NumberedLine], emit: Callable[[bytes], None]) -> None:
-        while not self._ended:
+    def run(self, questions: Questions, emit: Callable[[bytes], None]) -> None:
+        while not (self._ended or questions.ended):
             # Read before any lock is taken: nobody waits for a scope while input is slow.
-            questions = self._gather(lines)
+            together = questions.next()
             results: list[bytes] = []
             with self._store.group(atomic=self._terms.atomic) as group:
-                group.foresee(question.arguments for question in questions)
-                self._answer(group, questions, results)
+                group.foresee(question.arguments for question in together)
+                self._answer(group, together, results)
                 if self._terms.atomic and self.error is not None:
                     # Leaving the group by an exception is what undoes it.
                     raise self.error
             emit(b"".join(results))
 
-    def _gather(self, lines: Iterator[NumberedLine]) -> list[Question]:
-        """The lines of the next group: until it is full, or input pauses or ends."""
-        questions: list[Question] = []
-        bytes_left, operations_left = GROUP_BYTES_MAX, GROUP_OPERATIONS_MAX
-        for number, line in lines:
-            if line is None:
-                if questions and not self._terms.atomic:
-                    return questions
-                continue
-            if not line or line.isspace():
-                continue
-            questions.append(self._question(number, line))
-            bytes_left -= len(line)
-            operations_left -= 1
-            if (bytes_left <= 0 or operations_left <= 0) and not self._terms.atomic:
-                return questions
-        self._ended = True
-        return questions
-
-    def _question(self, number: int, line: bytes) -> Question:
+    def understand(self, number: int, line: bytes) -> Question:
         try:
             request = understand(line)
         except Refused as refusal:
@@ -171,12 +130,12 @@ class _Batch:
 
     def _outcome(self, group: Group, question: Question) -> tuple[dict[str, Any], bytes | None]:
         """What a line is answered, and the bytes of the envelope in it if they are at hand."""
-        number, request, arguments = question
+        number, request, arguments, _ = question
         written = None
         try:
             if isinstance(request, Refused):
                 raise request.error
-            result = self._perform(group, request)
+            result = self._perform(group, request, judged=question.judged)
             written = group.written
             self.done += 1
             outcome = {"line": number, "result": result}
@@ -189,7 +148,9 @@ class _Batch:
             outcome["request_id"] = request.request_id
         return outcome, written
 
-    def _perform(self, group: Group, request: Request) -> Any:
+    def _perform(self, group: Group, request: Request, *, judged: bool) -> Any:
+        if judged:
+            return group.perform(request.operation, request.arguments, judged=True)
         operation = OPERATIONS[request.operation]
         if self._terms.atomic and not operation.grouped:
             raise InvalidRequest(
@@ -206,6 +167,7 @@ class _Batch:
         envelope = error_envelope(error, arguments, self._identify)
         if self.error is None:
             error.details["line"] = number
+            error.message = f"line {number}: {error.message}"
             self.error = error
             self.operation_id = envelope["operation_id"]
         return envelope

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import select
 from collections.abc import Callable, Iterator
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import orjson
 
@@ -13,6 +13,7 @@ from pamctl.encoding import strict_json
 from pamctl.encoding.canonical import canonical, canonical_plain
 from pamctl.errors import InvalidRequest, PamError
 from pamctl.limits import DOCUMENT_BYTES_MAX
+from pamctl.named_tuples import NamedTuple
 
 _MEMBERS = frozenset(("operation", "arguments", "request_id"))
 _CHUNK_BYTES = 1 << 20

@@ -7,10 +7,11 @@ table when the operation is there, so the table is also what `pamctl stdio` can 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from pamctl.bindings.query_document import is_query_document, query_arguments
 from pamctl.errors import InvalidRequest, SubscriptionClosed
+from pamctl.named_tuples import NamedTuple
 
 Arguments = Mapping[str, Any]
 
@@ -28,12 +29,15 @@ class Operation(NamedTuple):
     answer: carries it out; the arguments are an object, and no more is known of them.
     grouped: whether it commits together with others of its group.
     scoped, acting: whether its arguments include `scope_id`, and `actor`.
+    as_asked: whether the service is asked for the operation of the same name, with the
+        same arguments.
     """
 
     answer: Callable[[Performer, Arguments], Any]
     grouped: bool = False
     scoped: bool = True
     acting: bool = True
+    as_asked: bool = False
 
 
 def perform(performer: Performer, operation: str, arguments: Arguments) -> Any:
@@ -61,13 +65,13 @@ def _unknown(operation: str) -> InvalidRequest:
     return InvalidRequest(f"there is no operation '{operation[:80]}'", hint=hint)
 
 
-def _grouped(name: str) -> Callable[[Performer, Arguments], Any]:
+def _change(name: str) -> Operation:
     """A change of memories: the service holds its arguments to their schema."""
 
     def answer(performer: Performer, arguments: Arguments) -> Any:
         return performer.perform(name, arguments)
 
-    return answer
+    return Operation(answer, grouped=True, as_asked=True)
 
 
 def _checked(name: str) -> Callable[[Performer, Arguments], Any]:
@@ -143,20 +147,20 @@ def _poll(performer: Performer, arguments: Arguments) -> Any:
 
 
 OPERATIONS: Mapping[str, Operation] = {
-    "create": Operation(_grouped("create"), grouped=True),
+    "create": _change("create"),
     "read": Operation(_checked("read")),
-    "update": Operation(_grouped("update"), grouped=True),
-    "transition": Operation(_grouped("transition"), grouped=True),
-    "relate": Operation(_grouped("relate"), grouped=True),
-    "promote": Operation(_grouped("promote"), grouped=True),
+    "update": _change("update"),
+    "transition": _change("transition"),
+    "relate": _change("relate"),
+    "promote": _change("promote"),
     "redact": Operation(_redact, grouped=True),
-    "delete": Operation(_grouped("delete"), grouped=True),
+    "delete": _change("delete"),
     "query": Operation(_query),
     "inspect_history": Operation(_inspect_history),
     "history": Operation(_history),
     "log": Operation(_checked("log")),
     "diff": Operation(_checked("diff")),
-    "subscribe": Operation(_grouped("subscribe"), grouped=True),
+    "subscribe": _change("subscribe"),
     "unsubscribe": Operation(_checked("close_subscription"), scoped=False, acting=False),
     "poll_subscription": Operation(_poll, scoped=False, acting=False),
     "acknowledge_subscription": Operation(
@@ -169,15 +173,15 @@ OPERATIONS: Mapping[str, Operation] = {
     "revoke_delegation": Operation(_delegation("revoke_delegation")),
     "list_delegations": Operation(_checked("list_delegations")),
     "expire": Operation(_checked("expire")),
-    "snapshot_create": Operation(_grouped("snapshot_create"), grouped=True),
+    "snapshot_create": _change("snapshot_create"),
     "snapshot_list": Operation(_checked("snapshot_list")),
     "snapshot_show": Operation(_checked("snapshot_show")),
     "snapshot_diff": Operation(_checked("snapshot_diff")),
-    "schema_add": Operation(_grouped("schema_add"), grouped=True),
+    "schema_add": _change("schema_add"),
     "schema_list": Operation(_checked("schema_list")),
     "schema_show": Operation(_checked("schema_show")),
-    "space_add": Operation(_grouped("space_add"), grouped=True),
-    "checkpoint_record": Operation(_grouped("checkpoint_record"), grouped=True),
+    "space_add": _change("space_add"),
+    "checkpoint_record": _change("checkpoint_record"),
     "space_list": Operation(_checked("space_list")),
     "space_show": Operation(_checked("space_show")),
     "embedding_put": Operation(_checked("embedding_put")),

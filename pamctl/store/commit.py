@@ -18,12 +18,13 @@ from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.encoding.canonical import canonical, canonical_plain, is_plain
 from pamctl.encoding.digests import sha256_digest, sha256_hex
 from pamctl.errors import InternalError, InvalidRequest, ServiceUnavailable
 from pamctl.limits import DOCUMENT_BYTES_MAX, LOCK_WAIT_SEC
+from pamctl.named_tuples import NamedTuple
 from pamctl.store import files, recovery
 from pamctl.store.erasure import Erasing, rewrite_packs
 from pamctl.store.layout import ScopeLayout
@@ -166,17 +167,20 @@ class ScopeWriter:
             if holder is not None and holder.announcement is not None:
                 transactions = [[holder.announcement], *transactions]
             data, committed = _lines(base, transactions, holder.places if holder else {})
-            with doing_meanwhile(partial(meanwhile, committed)) if meanwhile else nullcontext():
+            work = partial(meanwhile, committed) if meanwhile else None
+            with doing_meanwhile(work) if work else nullcontext() as begin:
                 if not erasures:
-                    self._make_durable(holder)
-                files.append_durably(self._layout.ledger, data, base.offset)
+                    self._make_durable(holder, begin)
+                files.append_durably(self._layout.ledger, data, base.offset, before_sync=begin)
         except BaseException:
             self._poisoned = True
             raise
         return committed
 
-    def _make_durable(self, holder: _Holder | None) -> None:
-        """Write the file of new versions."""
+    def _make_durable(
+        self, holder: _Holder | None, before_sync: Callable[[], None] | None = None
+    ) -> None:
+        """Write the file of new versions. before_sync: as `files` has it."""
         if holder is None:
             return
         path, data, staging = holder.path, holder.data, self._layout.staging
@@ -184,9 +188,11 @@ class ScopeWriter:
         if holder.announcement is not None or (
             folder in self._settled and require_own_folder(folder)
         ):
-            files.create_idempotent(path, data, staging=staging)
+            files.create_idempotent(path, data, staging=staging, before_sync=before_sync)
         else:
-            files.create_idempotent_with_folder(path, data, staging=staging)
+            files.create_idempotent_with_folder(
+                path, data, staging=staging, before_sync=before_sync
+            )
             self._settled.add(folder)
 
 

@@ -18,7 +18,8 @@ from shutil import rmtree
 from stat import S_IMODE
 from typing import IO, TypeVar
 
-from pamctl.errors import PamError, ServiceUnavailable
+from pamctl.errors import ServiceUnavailable
+from pamctl.store.explaining import explained, unavailable
 from pamctl.store.plain_files import require_own_folder, require_sole_name
 
 # A pipe that stands for a file is refused, not waited for.
@@ -41,25 +42,33 @@ def create_new(path: Path, data: bytes, *, mode: int = 0o644, staging: Path | No
 
 
 def create_idempotent(
-    path: Path, data: bytes, *, mode: int = 0o644, staging: Path | None = None
+    path: Path,
+    data: bytes,
+    *,
+    staging: Path | None = None,
+    before_sync: Callable[[], None] | None = None,
 ) -> None:
     """Make a file whose name is derived from its bytes. When this returns, both are durable.
 
     It does no harm to do this twice, or in two processes at once: the bytes are the same.
+
+    before_sync: called when the bytes are written, and the device is about to be waited for.
     """
     folder = path.parent
-    with _staged(staging or folder, path.name, data, mode) as temporary:
+    with _staged(staging or folder, path.name, data, 0o644, before_sync) as temporary:
         os.rename(temporary, path)
         sync_directory(folder)
 
 
-def create_idempotent_with_folder(path: Path, data: bytes, *, staging: Path) -> None:
+def create_idempotent_with_folder(
+    path: Path, data: bytes, *, staging: Path, before_sync: Callable[[], None] | None = None
+) -> None:
     """As `create_idempotent`, in a folder that is made first where it is not there. When this
     returns, its name is durable too."""
     # The file is synced between the two steps: most file systems have then written the new
     # folder as well, and need not be waited for once more.
     unsettled = _make_directory(path.parent, 0o777)
-    with _staged(staging, path.name, data, 0o644) as temporary:
+    with _staged(staging, path.name, data, 0o644, before_sync) as temporary:
         if unsettled:
             sync_directory(path.parent.parent)
         os.rename(temporary, path)
@@ -76,7 +85,9 @@ def replace_whole(path: Path, data: bytes, *, mode: int = 0o644) -> None:
         sync_directory(path.parent)
 
 
-def append_durably(path: Path, data: bytes, at: int) -> None:
+def append_durably(
+    path: Path, data: bytes, at: int, *, before_sync: Callable[[], None] | None = None
+) -> None:
     """Append `data` to a file that is `at` bytes long. When this returns, it is durable.
 
     When it cannot be made durable the file is cut back to `at`, so that no later append
@@ -84,14 +95,13 @@ def append_durably(path: Path, data: bytes, at: int) -> None:
     for a file of another length, which it leaves alone. The caller must hold the lock that
     makes it the file's only writer.
     """
-    with _explained(path):
+    with explained(path):
         descriptor = os.open(path, _IN_PLACE | os.O_APPEND)
         try:
             status = require_sole_name(descriptor, path)
             _require_size(status.st_size, path, at)
             try:
-                _write_all(descriptor, data)
-                os.fsync(descriptor)
+                _write_synced(descriptor, data, before_sync)
             except BaseException:
                 os.ftruncate(descriptor, at)
                 raise
@@ -104,16 +114,15 @@ def writing_whole(path: Path) -> Iterator[IO[bytes]]:
     """A file to write piece by piece, which takes the place of the one at `path`, if there is
     one, and its mode, when the block is left without an exception. When that is done, it is
     durable."""
-    with _explained(path):
+    with explained(path):
         mode = S_IMODE(path.stat().st_mode) if path.exists() else 0o644
         descriptor, temporary = _temporary(path.parent, path.name, lambda new: _open_new(new, mode))
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            yield file
-            with _explained(path):
+        with explained(path):
+            with os.fdopen(descriptor, "wb") as file:
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
-        with _explained(path):
             os.rename(temporary, path)
             sync_directory(path.parent)
     finally:
@@ -123,7 +132,7 @@ def writing_whole(path: Path) -> Iterator[IO[bytes]]:
 
 def cut_durably(path: Path, at: int) -> None:
     """Shorten a file to its first `at` bytes. When this returns, that is durable."""
-    with _explained(path):
+    with explained(path):
         descriptor = os.open(path, _IN_PLACE)
         try:
             require_sole_name(descriptor, path)
@@ -151,13 +160,13 @@ def ensure_directories(path: Path, *, mode: int = 0o777) -> None:
     what lies above a user's own folders is that user's business."""
     unsettled = list(takewhile(lambda folder: not _holds_anything(folder), (path, *path.parents)))
     for folder in reversed(unsettled):
-        with _explained(folder):
+        with explained(folder):
             folder.mkdir(mode=mode, exist_ok=True)
         sync_directory(folder.parent)
 
 
 def _holds_anything(folder: Path) -> bool:
-    with _explained(folder):
+    with explained(folder):
         try:
             with os.scandir(folder) as entries:
                 return next(entries, None) is not None
@@ -171,10 +180,10 @@ def _make_directory(path: Path, mode: int) -> bool:
         os.mkdir(path, mode)
     except FileExistsError:
         require_own_folder(path)
-        with _explained(path), os.scandir(path) as entries:
+        with explained(path), os.scandir(path) as entries:
             return next(entries, None) is None
     except OSError as cause:
-        raise _unavailable(path, cause) from cause
+        raise unavailable(path, cause) from cause
     return True
 
 
@@ -186,10 +195,10 @@ def publish_directory(
     exists, unless it is an empty directory."""
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
-    with _explained(path):
+    with explained(path):
         _, building = _temporary(path.parent, path.name, os.mkdir)
     try:
-        with _explained(path):
+        with explained(path):
             for name in folders:
                 (building / name).mkdir()
             for name, data in files.items():
@@ -219,7 +228,7 @@ def publish_directory(
 def building(folder: Path, name: str) -> Iterator[Path]:
     """A new directory with a temporary name to build in. What is not moved from it is gone
     when the block is left."""
-    with _explained(folder):
+    with explained(folder):
         _, path = _temporary(folder, name, os.mkdir)
     try:
         yield path
@@ -230,7 +239,7 @@ def building(folder: Path, name: str) -> Iterator[Path]:
 def name_unsettled(built: Path, path: Path) -> None:
     """Give what is being built another name in the folder that it is built in. Nothing of it
     is durable yet."""
-    with _explained(path):
+    with explained(path):
         os.rename(built, path)
 
 
@@ -240,7 +249,7 @@ def move_durably(built: Path, path: Path) -> None:
     and has changed nothing, where a directory has the name already; a directory whose name
     cannot be made durable loses it again."""
     folder = built.is_dir()
-    with _explained(path):
+    with explained(path):
         if folder:
             if path.exists():
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
@@ -267,7 +276,7 @@ def _sync(path: Path) -> None:
 def set_aside(path: Path, to: Path) -> None:
     """Move a file or directory to the name `to`, or to one made from it when that is taken.
     Durable when this returns."""
-    with _explained(path):
+    with explained(path):
         while os.path.lexists(to):
             to = to.with_name(to.name + "~")
         os.rename(path, to)
@@ -282,7 +291,7 @@ def remove_durably(paths: Iterable[Path]) -> None:
     likes; copies that the file system, a backup or a clone made are not reached from here."""
     folders: dict[Path, None] = {}
     for path in paths:
-        with _explained(path), contextlib.suppress(FileNotFoundError):
+        with explained(path), contextlib.suppress(FileNotFoundError):
             os.unlink(path)
         folders[path.parent] = None
     for folder in folders:
@@ -291,7 +300,7 @@ def remove_durably(paths: Iterable[Path]) -> None:
 
 def sync_directory(path: Path) -> None:
     """Make the names in a directory durable: fsync of a file does not do that."""
-    with _explained(path):
+    with explained(path):
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(descriptor)
@@ -300,15 +309,21 @@ def sync_directory(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _staged(staging: Path, name: str, data: bytes, mode: int) -> Iterator[Path]:
+def _staged(
+    staging: Path,
+    name: str,
+    data: bytes,
+    mode: int,
+    before_sync: Callable[[], None] | None = None,
+) -> Iterator[Path]:
     """A durable file under a temporary name. It is to lose that in the block; where the block
     ends with an exception, it is removed."""
     meant = staging / name
-    with _explained(meant):
+    with explained(meant):
         descriptor, temporary = _temporary(staging, name, lambda path: _open_new(path, mode))
     try:
-        with _explained(meant):
-            _write_new(descriptor, data)
+        with explained(meant):
+            _write_new(descriptor, data, before_sync)
             yield temporary
     except BaseException:
         with contextlib.suppress(OSError):
@@ -341,56 +356,17 @@ def _require_size(size: int, path: Path, at: int) -> None:
         )
 
 
-def _write_new(descriptor: int, data: bytes) -> None:
+def _write_new(descriptor: int, data: bytes, before_sync: Callable[[], None] | None = None) -> None:
     try:
-        _write_all(descriptor, data)
-        os.fsync(descriptor)
+        _write_synced(descriptor, data, before_sync)
     finally:
         os.close(descriptor)
 
 
-def _write_all(descriptor: int, data: bytes) -> None:
+def _write_synced(descriptor: int, data: bytes, before_sync: Callable[[], None] | None) -> None:
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
-
-
-class _Explained:
-    """A class, because a commit enters half a dozen and a generator takes a microsecond."""
-
-    __slots__ = ("_path",)
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self, kind: type[BaseException] | None, cause: BaseException | None, trace: object
-    ) -> None:
-        if isinstance(cause, OSError) and not isinstance(cause, FileExistsError):
-            raise _unavailable(self._path, cause) from cause
-
-
-def _explained(path: Path) -> _Explained:
-    """Turns what the operating system refuses into an answer for a person."""
-    return _Explained(path)
-
-
-def _unavailable(path: Path, cause: OSError) -> PamError:
-    hints = {
-        errno.ENOSPC: "free some space and run the same command again",
-        errno.EDQUOT: "the disk quota is used up; free some space and try again",
-        errno.EROFS: "the file system is read-only; the store can be read, not written",
-        errno.EACCES: "you have no permission to write here; the store can be read, not written",
-        errno.EPERM: "you have no permission to write here; the store can be read, not written",
-        errno.EIO: "the device failed and nothing was acknowledged; check the disk first",
-    }
-    reason = os.strerror(cause.errno) if cause.errno else str(cause)
-    return ServiceUnavailable(
-        f"cannot write {path}: {reason}",
-        hint=hints.get(cause.errno or 0),
-        path=str(path),
-        errno=errno.errorcode.get(cause.errno or 0),
-    )
+    if before_sync is not None:
+        before_sync()
+    os.fsync(descriptor)

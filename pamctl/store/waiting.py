@@ -68,22 +68,29 @@ def _free_helper() -> _Helper | None:
 
 
 @contextlib.contextmanager
-def doing_meanwhile(work: Callable[[], None]) -> Iterator[None]:
+def doing_meanwhile(work: Callable[[], None]) -> Iterator[Callable[[], None]]:
     """Carry out `work` in another thread while the block is carried out; the block ends when
     both are done, whatever it ends with.
 
     The interpreter runs one of the two at a time, except while one waits for the device or
-    for SQLite. Where no thread can be had, `work` is not carried out. It must deal with its
-    own errors.
+    for SQLite. So the work begins when the block calls what it is given, which is best done
+    right before such a wait, or else when the block ends. Where no thread can be had, `work`
+    is not carried out. It must deal with its own errors.
     """
     helper = _free_helper()
     if helper is None:
-        yield
+        yield lambda: None
         return
-    helper.begin(work)
+    waiting = [work]
+
+    def begin() -> None:
+        if waiting:
+            helper.begin(waiting.pop())
+
     try:
-        yield
+        yield begin
     finally:
+        begin()
         helper.wait()
         if helper.is_idle() and not _idle:
             _idle.append(helper)

@@ -81,6 +81,8 @@ def test_it_can_go_on_behind_failures(in_store: Program) -> None:
     assert ["result" in result for result in results] == [True, False, True, False]
     error = json.loads(done.stderr)
     assert error["details"]["line"] == 2
+    assert error["message"].startswith("line 2: the line is not JSON")
+    assert results[1]["error"]["message"].startswith("the line is not JSON")
     assert error["details"]["operations_failed"] == 2
     assert "did you mean 'read'?" in results[3]["error"]["details"]["hint"]
 
@@ -90,10 +92,17 @@ def test_atomic_is_all_or_nothing(in_store: Program) -> None:
     failed = in_store("batch", "--atomic", stdin=lines_of([*good, bad]))
     assert failed.status == 2
     assert failed.error["details"]["line"] == 3
+    assert failed.error["message"].startswith("line 3: ")
     assert in_store("query", "--any-state").json["items"] == []
     done = in_store("batch", "--atomic", stdin=lines_of(good))
     assert len(results_of(done)) == 2
     assert len(in_store("query", "--any-state").json["items"]) == 2
+
+
+def test_atomic_does_not_go_on_behind_failures(in_store: Program) -> None:
+    refused = in_store("batch", "--atomic", "--continue-on-error", stdin=lines_of([create("a")]))
+    assert refused.error["code"] == "invalid_request"
+    assert "--continue-on-error" in refused.error["message"]
 
 
 def test_atomic_takes_nothing_that_commits_by_itself(in_store: Program) -> None:
@@ -171,7 +180,7 @@ def test_input_that_pauses_is_committed_and_answered_meanwhile(in_store: Program
             # The lock is free while the batch waits.
             assert in_store("create", "--type", "claim", "--content", "1").status == 0
         process.stdin.close()
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=60) == 0
 
 
 def test_lines_without_an_end_and_with_foreign_ends_are_taken(in_store: Program) -> None:

@@ -71,6 +71,20 @@ def test_an_error_of_the_block_waits_for_the_work() -> None:
     assert done == [1]
 
 
+def test_the_work_begins_once_when_the_block_says_so() -> None:
+    done: list[str] = []
+    with doing_meanwhile(lambda: done.append("work")) as begin:
+        time.sleep(0.02)
+        done.append("before")
+        begin()
+        begin()
+        deadline = time.monotonic() + 10
+        while len(done) < 2 and time.monotonic() < deadline:
+            time.sleep(0.001)
+        done.append("after")
+    assert done == ["before", "work", "after"]
+
+
 def test_work_within_the_block_of_other_work() -> None:
     done: list[str] = []
     with (
@@ -121,6 +135,36 @@ def test_a_forked_process_starts_a_thread_of_its_own() -> None:
 
 
 # The index
+
+
+def test_the_index_is_prepared_from_the_first_wait_for_the_device_on(
+    store: pamctl.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.create(**creation(0))
+    calls: list[str] = []
+
+    def noted(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        def noting(*arguments: Any) -> Any:
+            calls.append(name)
+            return call(*arguments)
+
+        return noting
+
+    # In a folder that is there already: who makes one waits for it too.
+    scope = store.open_scope("workspace:default")
+    for digits in range(256):
+        folder = scope.layout.versions / f"{digits:02x}"
+        folder.mkdir(exist_ok=True)
+        scope.settled_folders.add(folder)
+    monkeypatch.setattr(waiting._Helper, "begin", noted("begin", waiting._Helper.begin))
+    monkeypatch.setattr(os, "write", noted("write", os.write))
+    monkeypatch.setattr(os, "fsync", noted("fsync", os.fsync))
+    store.create(**creation(1))
+    assert calls == ["write", "begin", "fsync", "fsync", "write", "fsync"]
+    calls.clear()
+    # What commits no version waits for the ledger alone.
+    store.subscribe(scope_id="workspace:default", actor=ACTOR)
+    assert calls[-3:] == ["write", "begin", "fsync"]
 
 
 @pytest.mark.parametrize("file", [True, False])
@@ -233,7 +277,7 @@ def run_in(threads: int, work: Callable[[int], None]) -> None:
         thread.join()
 
 
-def test_several_threads_with_a_store_each(tmp_path: Path) -> None:
+def test_several_threads_with_a_store_each(tmp_path: Path, patient: None) -> None:
     pamctl.init_store(tmp_path / ".pam").close()
 
     def write(number: int) -> None:
