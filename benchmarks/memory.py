@@ -50,16 +50,23 @@ def steps(store: Path, folder: Path, tag: str) -> Iterator[Step]:
     yield from (Step(" ".join(words), [*words, *at]) for words in _OF_A_STORE)
     for name, words in _LOOKING.items():
         yield Step(name, [*words, *scoped])
-    yield from _writing(store, scoped, f"mem:{tag}")
+    yield from _writing(scoped, f"mem:{tag}")
     yield Step(f"batch of {_BATCH:,} creates", ["batch", *scoped], _creates(tag))
     yield Step("pack", ["pack", *at])
     snapshot = f"snap:{tag}"
     yield Step("snapshot create", ["snapshot", "create", "--id", snapshot, *scoped])
     yield Step("snapshot show", ["snapshot", "show", snapshot, *scoped])
+    second = f"{snapshot}:second"
+    command([PAMCTL, "snapshot", "create", "--id", second, *scoped])()
+    yield Step("snapshot diff", ["snapshot", "diff", snapshot, second, *scoped])
+    asked = [PAMCTL, "query", "--text", "bau kifel"]
+    yield Step("evaluate", ["evaluate", "--snapshot", snapshot, *scoped, "--", *asked])
     opened = ["subscribe", "open", "--after", "0", *scoped]
     yield Step("subscribe open", opened)
     polled = ["subscribe", "poll", _told(opened)["subscription_id"], "--limit", "1000"]
     yield Step("subscribe poll", [*polled, *scoped])
+    yield from _governing(scoped, tag)
+    yield from _embedding(scoped)
     yield from _signing(at, scoped, folder, tag)
     yield from _carrying(at, scoped, folder)
     yield Step("fsck", ["fsck", *at])
@@ -68,6 +75,8 @@ def steps(store: Path, folder: Path, tag: str) -> Iterator[Step]:
 
 
 _ONE = object_id(0, 0)
+_BECAUSE = ["--policy-basis", "tea"]
+_TASK = '{"task_ref": "task:tea", "content": ["black?", "green?"]}'
 _OF_A_STORE = (["status"], ["scope", "list"], ["scope", "show", SCOPE], ["index", "status"])
 _LOOKING = {
     "read": ["read", _ONE],
@@ -85,15 +94,46 @@ _LOOKING = {
 }
 
 
-def _writing(store: Path, scoped: list[str], name: str) -> Iterator[Step]:
+def _writing(scoped: list[str], name: str) -> Iterator[Step]:
     yield Step("create", ["create", "--type", "claim", "--content", '"tea"', "--id", name, *scoped])
-    on = [name, "--expect", _version(store, name)]
-    yield Step("update", ["update", *on, "--content", '"green tea"', *scoped])
-    moved = [name, "lifecycle", "deprecated", "--expect", _version(store, name)]
-    yield Step("transition", ["transition", *moved, "--policy-basis", "tea", *scoped])
+    for words in (
+        ["update", "--content", '"green tea"'],
+        ["transition", "lifecycle", "deprecated", *_BECAUSE],
+        ["redact", *_BECAUSE],
+        ["redact", "--erase", "--yes", *_BECAUSE],
+        ["delete", *_BECAUSE],
+    ):
+        called = " ".join(words[: 2 if "--erase" in words else 1])
+        on = _made(f"{name}:{len(words)}:{words[0]}", "claim", '"tea"', scoped)
+        yield Step(called, [words[0], *on, *words[1:], *scoped])
+    on = _made(f"{name}:plan", "working_memory", _TASK, scoped)
+    yield Step("promote", ["promote", *on, "--type", "decision", "--content", '"tea"', *scoped])
     yield Step("relate", ["relate", name, "related_to", _ONE, *scoped])
-    on = [name, "--expect", _version(store, name)]
-    yield Step("delete", ["delete", *on, "--policy-basis", "tea", *scoped])
+    yield Step("expire", ["expire", *scoped])
+
+
+def _made(name: str, kind: str, content: str, scoped: list[str]) -> list[str]:
+    """A new memory, as the words with which a command changes it."""
+    words = ["create", "--type", kind, "--content", content, "--id", name, *scoped]
+    return [name, "--expect", str(_told(words)["version_id"])]
+
+
+def _governing(scoped: list[str], tag: str) -> Iterator[Step]:
+    schema = f"https://example.com/{tag}"
+    yield Step("schema add", ["schema", "add", schema, "--schema", "{}", *scoped])
+    yield Step("schema list", ["schema", "list", *scoped])
+    lent = ["--operation", "read", "--not-after", "2100-01-01T00:00:00Z", "--policy-basis", "tea"]
+    yield Step("delegate grant", ["delegate", "grant", f"agent:{tag}", *lent, *scoped])
+    yield Step("scope policy", ["scope", "policy", SCOPE, *scoped[:2]])
+
+
+def _embedding(scoped: list[str]) -> Iterator[Step]:
+    yield Step("embed run", ["embed", "run", "--builtin", *scoped])
+    yield Step("embed status", ["embed", "status", *scoped])
+    space = ["--space", _told(["space", "list", *scoped])["items"][0]["embedding_space_id"]]
+    yield Step("embed export", ["embed", "export", *space, "--limit", "1000", *scoped])
+    yield Step("query, similar", ["query", *space, "--like", _ONE, "--any-state", *scoped])
+    yield Step("query, hybrid", ["query", "--hybrid", "--text", "bau kifel", *scoped])
 
 
 def _signing(at: list[str], scoped: list[str], folder: Path, tag: str) -> Iterator[Step]:
@@ -108,6 +148,11 @@ def _signing(at: list[str], scoped: list[str], folder: Path, tag: str) -> Iterat
     wanted = ["--type", "decision", "--text", "bau kifel", "--request", "tea?"]
     made = ["project", "--key", key, "--out", str(folder / "projection"), *wanted]
     yield Step("project", [*made, *scoped])
+    record = str(folder / "projection" / "record.json")
+    yield Step("verify-projection", ["verify-projection", record, *at])
+    wanted = ["--any-state", "--limit", "1000", "--request", "tea?", "--explain"]
+    made = ["project", "--key", key, "--out", str(folder / "explained"), *wanted]
+    yield Step("project --explain", [*made, *scoped])
 
 
 def _carrying(at: list[str], scoped: list[str], folder: Path) -> Iterator[Step]:
@@ -121,10 +166,6 @@ def _carrying(at: list[str], scoped: list[str], folder: Path) -> Iterator[Step]:
     yield Step("export of all scopes", ["export", "--all-scopes", "--output", everything, *at])
     yield Step("verify-export of them", ["verify-export", everything])
     yield Step("audit", ["audit", "--html", str(folder / "report.html"), *at])
-
-
-def _version(store: Path, name: str) -> str:
-    return str(_told(["read", name, "--store", str(store), "--scope", SCOPE])["version_id"])
 
 
 def _told(words: list[str]) -> Any:

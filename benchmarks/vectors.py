@@ -24,6 +24,7 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -108,8 +109,11 @@ def _show(name: str, ours: Any, matrix: Any, query: Any, rounds: int) -> None:
 
 
 def _searching(table: VectorTable, query: list[float], places: Any) -> Any:
+    def names(numbers: Sequence[int]) -> list[tuple[str, str]]:
+        return [(str(number), "") for number in numbers]
+
     def search() -> None:
-        found = table.nearest(query, "cosine", places, BEST, name=lambda n: (str(n), ""))
+        found = table.nearest(query, "cosine", places, BEST, names=names)
         assert len(found) == BEST
 
     return search

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import orjson
 
@@ -22,23 +22,16 @@ from pamctl.limits import GROUP_BYTES_MAX, GROUP_OPERATIONS_MAX
 from pamctl.model.bundles import Item
 from pamctl.model.documents import is_valid
 from pamctl.model.vocabulary import VERSION_EVENT_TYPES
-from pamctl.rules.lineage import EARLIER_NOT_GIVEN, PROMOTION, Known, unlawful_step
+from pamctl.rules.lineage import EARLIER_NOT_GIVEN, PROMOTION, Known, Step, unlawful_step
 from pamctl.store.adoption import StagedScope
 from pamctl.store.embeddings import FLOAT_BYTES
 from pamctl.store.ledger import parse_entry
 from pamctl.store.records import START, Entry, Position, StoredVersion, Transaction
 
 Json = dict[str, Any]
+# A version has its event and often a key; there are events of other things by the thousand.
+_ENTRIES_MAX = 4 * GROUP_OPERATIONS_MAX
 _COMMITS = frozenset((*VERSION_EVENT_TYPES, "delegation_granted", "delegation_revoked"))
-
-
-class _Step(NamedTuple):
-    """From one version of an object to the next, and the condition that its event names."""
-
-    ident: str
-    before: Known
-    after: Known
-    condition: str | None
 
 
 class ScopeReader:
@@ -59,10 +52,11 @@ class ScopeReader:
         self._lines: list[tuple[Entry, int]] = []
         self._versions: dict[str, StoredVersion] = {}
         self._chunk: list[Transaction] = []
+        self._entries = 0
         self._applied = START
         self._pack, self._pack_digest = Pack(), sha256()
         self._recent: dict[str, Known] = {}
-        self._steps: list[_Step] = []
+        self._steps: list[Step] = []
         self._wanted: Entry | None = None
         self._number = 0
         self._stubs: dict[str, tuple[bytes, bool]] = {}
@@ -184,8 +178,9 @@ class ScopeReader:
         self._chunk.append(Transaction(entries, self._versions, self._place))
         self._lines = []
         self._versions = {}
-        size = max(self._pack.versions, len(self._chunk))
-        if size >= GROUP_OPERATIONS_MAX or self._pack.size >= GROUP_BYTES_MAX:
+        self._entries += len(entries)
+        full = self._pack.versions >= GROUP_OPERATIONS_MAX or self._pack.size >= GROUP_BYTES_MAX
+        if full or self._entries >= _ENTRIES_MAX:
             self._close_pack()
             self._apply()
 
@@ -279,7 +274,7 @@ class ScopeReader:
         if known.number > 1:
             before = self._recent.get(ident) or self._known(ident)
             if before is not None and before.number + 1 == known.number:
-                self._steps.append(_Step(ident, before, known, condition))
+                self._steps.append(Step(ident, before, known, condition))
             elif before is not None or condition != EARLIER_NOT_GIVEN:
                 self._refuse(f"the versions of {ident} do not count from 1 without gaps")
         self._recent[ident] = known
@@ -375,7 +370,7 @@ class ScopeReader:
         if not applied:
             raise StoreDamaged("the index of the import did not follow it")
         self._applied = self._chunk[-1].after
-        self._chunk = []
+        self._chunk, self._entries = [], 0
         self._recent.clear()
 
     def _damaged(self, offset: int, what: str) -> PamError:

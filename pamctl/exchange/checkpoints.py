@@ -7,7 +7,7 @@ whole, and no operation on the memory in it. A proof discloses the one line that
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import orjson
 
@@ -17,6 +17,7 @@ from pamctl.crypto.ledger_proofs import ConsistencyProof, InclusionProof
 from pamctl.crypto.merkle import consistency_path, inclusion_path
 from pamctl.crypto.signed_notes import Note, cosign, sign
 from pamctl.errors import InvalidRequest, ObjectNotFound, StoreDamaged
+from pamctl.named_tuples import NamedTuple
 from pamctl.store.layout import ScopeLayout, StoreLayout
 from pamctl.store.ledger_tree import LedgerTree
 

@@ -12,7 +12,7 @@ import io
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from pamctl.encoding.strict_json import parse
 from pamctl.encoding.timestamps import instant
@@ -22,6 +22,7 @@ from pamctl.limits import DOCUMENT_BYTES_MAX
 from pamctl.model.bundles import COMPRESSED
 from pamctl.model.documents import check
 from pamctl.model.vocabulary import DIMENSIONS
+from pamctl.named_tuples import NamedTuple
 from pamctl.rules.lineage import EARLIER_NOT_GIVEN
 from pamctl.service.sources import Sources
 

@@ -6,7 +6,6 @@ import struct
 from collections.abc import Iterator
 from itertools import groupby, islice
 from pathlib import Path
-from typing import NamedTuple
 
 import orjson
 
@@ -14,6 +13,7 @@ from pamctl.encoding.base64url import decode, encode
 from pamctl.encoding.canonical import canonical, canonical_plain
 from pamctl.errors import InvalidObject
 from pamctl.model.documents import is_valid
+from pamctl.named_tuples import NamedTuple
 from pamctl.service.departure import Departure
 from pamctl.service.open_scope import OpenScope
 from pamctl.store.embeddings import (
@@ -25,6 +25,8 @@ from pamctl.store.embeddings import (
 )
 
 _TOGETHER = 1000
+# To find them takes a look at all that a space has.
+_LOOKED_UP_TOGETHER = 16 * _TOGETHER
 
 
 class Embedding(NamedTuple):
@@ -39,27 +41,33 @@ class Embedding(NamedTuple):
 def departing(departure: Departure) -> Iterator[bytes]:
     """The vectors of what goes with its content, by Embedding Space and object: canonical
     JSON, as `schemas/bundle-embedding.schema.json` has it."""
-    scope = departure.scope
-    held_back = set(departure.held_back)
-    for space_id, space in sorted(stored_spaces(scope.layout), key=lambda one: one[0]):
-        rows = space.rows()
-        for object_id in sorted(rows):
-            version = scope.index.version(rows[object_id].version_id)
-            if version is None or version.erased or object_id in departure.withdrawn:
-                continue
-            if held_back & {version.object_id, version.version_id}:
-                continue
-            if departure.selects is not None and not departure.selects(object_id):
-                continue
-            for _, vector in space.vectors([rows[object_id]]):
+    for space_id, space in sorted(stored_spaces(departure.scope.layout), key=lambda one: one[0]):
+        names = _leaving(departure, space)
+        while some := list(islice(names, _LOOKED_UP_TOGETHER)):
+            rows = space.rows(frozenset(some))
+            for row, vector in space.vectors(rows[name] for name in some if name in rows):
                 yield canonical_plain(
                     {
                         "embedding_space_id": space_id,
-                        "object_id": object_id,
-                        "version_id": version.version_id,
+                        "object_id": row.object_id,
+                        "version_id": row.version_id,
                         "vector": encode(struct.pack(f"<{len(vector)}f", *vector)),
                     }
                 )
+
+
+def _leaving(departure: Departure, space: EmbeddingFiles) -> Iterator[str]:
+    """The objects whose vectors go, in order."""
+    scope, held_back = departure.scope, set(departure.held_back)
+    versions = space.versions()
+    for object_id in sorted(versions):
+        version = scope.index.version(versions[object_id])
+        if version is None or version.erased or object_id in departure.withdrawn:
+            continue
+        if held_back & {version.object_id, version.version_id}:
+            continue
+        if departure.selects is None or departure.selects(object_id):
+            yield object_id
 
 
 def as_embedding(data: bytes) -> Embedding | None:
@@ -84,14 +92,10 @@ def arrive(scope: OpenScope, staged: Path) -> None:
     with staged.open("rb") as file, lock(scope.layout):
         found = (as_embedding(line.rstrip(b"\n")) for line in file)
         embeddings = (one for one in found if one is not None and _shows(scope, one))
-        there = {space_id: space.rows() for space_id, space in stored_spaces(scope.layout)}
+        there = {space_id: space.versions() for space_id, space in stored_spaces(scope.layout)}
         for space_id, of_space in groupby(embeddings, key=lambda one: one.space_id):
-            rows = there.get(space_id, {})
-            new = (
-                one
-                for one in of_space
-                if one.object_id not in rows or rows[one.object_id].version_id != one.version_id
-            )
+            versions = there.get(space_id, {})
+            new = (one for one in of_space if versions.get(one.object_id) != one.version_id)
             while some := list(islice(new, _TOGETHER)):
                 dimensions = len(some[0].vector) // FLOAT_BYTES
                 files = EmbeddingFiles(scope.layout, space_id, dimensions)

@@ -7,7 +7,7 @@ come along: its policies, delegations, subscriptions, snapshots, spaces and reco
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -16,6 +16,7 @@ from pamctl.errors import InvalidObject, PamError
 from pamctl.model.bundles import Item
 from pamctl.model.documents import is_valid
 from pamctl.model.vocabulary import VERSION_EVENT_TYPES
+from pamctl.named_tuples import NamedTuple
 
 Json = dict[str, Any]
 CARRIED_EVENTS = frozenset((*VERSION_EVENT_TYPES, "working_memory_promoted"))

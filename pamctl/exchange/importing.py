@@ -20,14 +20,7 @@ from pamctl.errors import InvalidRequest, PamError, ServiceUnavailable
 from pamctl.exchange.arrival import ScopeReader
 from pamctl.exchange.dumps import begins_bundle, read_dump, rejoined
 from pamctl.exchange.foreign import carried
-from pamctl.exchange.plans import (
-    FOUNDING_ENTRIES,
-    Plan,
-    adoption,
-    carry_out,
-    gone_on_from,
-    require_kin,
-)
+from pamctl.exchange.plans import Plan, adoption, carry_out, gone_on_from, require_kin
 from pamctl.exchange.rerecording import Origin, Rerecording
 from pamctl.model.bundles import Item, read_bundle
 from pamctl.service.open_scope import OpenScope
@@ -35,7 +28,7 @@ from pamctl.service.open_store import OpenStore
 from pamctl.service.scopes import OWNER, founded
 from pamctl.store.adoption import StagedScope, place_to_build
 from pamctl.store.carrying import first_line
-from pamctl.store.layout import scope_folder
+from pamctl.store.layout import FOUNDING_ENTRIES, scope_folder
 from pamctl.store.records import START, Position
 
 Json = dict[str, Any]

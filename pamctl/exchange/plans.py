@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pamctl.errors import InvalidRequest, ServiceUnavailable, VersionConflict
 from pamctl.exchange.arrived import Arrived
 from pamctl.exchange.divergence import diverged_objects
 from pamctl.exchange.embeddings import arrive
 from pamctl.exchange.rerecording import Origin
+from pamctl.named_tuples import NamedTuple
 from pamctl.service.open_scope import OpenScope
 from pamctl.service.open_store import OpenStore
 from pamctl.service.sweep import sweep
 from pamctl.store.adoption import StagedScope, stubs_in_packs
 from pamctl.store.carrying import beginning_of, ledger_lines
 from pamctl.store.commit import ScopeWriter
+from pamctl.store.layout import FOUNDING_ENTRIES
 from pamctl.store.records import START, Position
 
 Json = dict[str, Any]
 Action = Literal["adopted", "extended", "recorded", "unchanged", "behind", "diverged"]
-FOUNDING_ENTRIES = 2
-"""Entries of a scope that nothing has happened in: what binds it to its store, and a policy."""
 
 _BRINGING = ("adopted", "extended", "recorded")
 

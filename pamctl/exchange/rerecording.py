@@ -8,7 +8,7 @@ they stand in: an `import` entry behind them says where they came from.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pamctl.encoding.canonical import canonical
 from pamctl.encoding.digests import sha256_digest, sha256_hex
@@ -17,6 +17,7 @@ from pamctl.exchange.arrival import ScopeReader
 from pamctl.exchange.exporting import carriage
 from pamctl.exchange.foreign import Foreign
 from pamctl.model.bundles import Item, Kind
+from pamctl.named_tuples import NamedTuple
 from pamctl.service.departure import Departure
 from pamctl.store.commit import first_ledger
 from pamctl.store.versions import SALT_BYTES, version_bytes

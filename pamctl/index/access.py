@@ -16,7 +16,6 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from pamctl.index.ordering import OrderField
 from pamctl.index.structured_query import (
@@ -27,6 +26,7 @@ from pamctl.index.structured_query import (
     state_codes,
 )
 from pamctl.limits import INDEXED_FROM_VERSIONS
+from pamctl.named_tuples import NamedTuple
 
 _TIMES = (*TIMES, "valid_from", "valid_until")
 _MEMBERS = ("object_type", "actor_id", "schema_id", "provenance_id", "source_ref", "activity")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.index.ordering import OrderField, Segment, order_sql
 from pamctl.index.rows import ROW_COLUMNS, version_row
 from pamctl.index.structured_query import Condition, Key, Look, Match, Page
+from pamctl.named_tuples import NamedTuple
 
 Columns = Sequence[Any]
 """A row as SQLite gives it: the columns of ROW_SQL, and behind them the ordering values."""

@@ -20,9 +20,9 @@ from typing import Any
 import orjson
 
 from pamctl.index.asked import Asked, Columns, within
-from pamctl.index.ordering import segments
+from pamctl.index.ordering import Segment, segments
 from pamctl.index.rows import ROW_COLUMNS, ROW_SQL, version_row
-from pamctl.index.structured_query import StructuredQuery, is_narrow
+from pamctl.index.structured_query import Condition, StructuredQuery, is_narrow
 
 # So many that are asked for are gathered before there is a choice. If it took more than one in
 # sixteen of the scope's versions to find them, what is left is gathered too, up to so many more.
@@ -108,6 +108,9 @@ def _ranked(
         "ORDER BY relevance DESC LIMIT ?"
     )
     by_value = asked.scored_by("hit.value")
+    (segment,) = segments(by_value.fields, query.after_key)
+    # Before anything runs: what counts rows cannot be put in its place while something does.
+    where = within(database, by_value, segment, query.look)
     found: list[Columns] = []
     with closing(database.execute(statement, [*values, most])) as hits:
         size, looked_at = _BEST_PER_ITEM * (query.limit + 1), 0
@@ -126,21 +129,18 @@ def _ranked(
             looked_at += len(best)
             if looked_at == most:
                 return None  # what ties with the last may be missing
-            found += _of_hits(database, by_value, query, best, query.limit + 1 - len(found))
+            statement, values = _of_hits(by_value, segment, where, best)
+            values.append(query.limit + 1 - len(found))
+            found += asked.rows(database, statement, values, query.look)
             size *= 2
     return found
 
 
 def _of_hits(
-    database: sqlite3.Connection,
-    asked: Asked,
-    query: StructuredQuery,
-    hits: Sequence[tuple[int, int]],
-    limit: int,
-) -> list[Columns]:
-    """Those of some texts whose versions are asked for, in order."""
-    (segment,) = segments(asked.fields, query.after_key)
-    where = within(database, asked, segment, query.look)
+    asked: Asked, segment: Segment, where: Condition, hits: Sequence[tuple[int, int]]
+) -> tuple[str, list[Any]]:
+    """What selects those of some texts whose versions are asked for, in order, and its values
+    but the last, which is how many."""
     statement = (
         f"SELECT {ROW_SQL}, {asked.selected} FROM json_each(?) AS hit "
         "CROSS JOIN version ON version.since = CAST(hit.key AS INTEGER) "
@@ -148,5 +148,4 @@ def _of_hits(
     )
     # In the order of the table, which is that of their places.
     scores = orjson.dumps({str(place): score for place, score in sorted(hits)}).decode()
-    values = [scores, *where.values, limit]
-    return asked.rows(database, statement, values, query.look).fetchall()
+    return statement, [scores, *where.values]

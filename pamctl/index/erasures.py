@@ -5,9 +5,12 @@ to remove may still be in the scope's files, or in pages of the index that it no
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pamctl.index.rows import EntryPlace
+
+if TYPE_CHECKING:
+    from pamctl.store.leftovers import Addresses
 
 NOTE_REMNANTS = "UPDATE sweep SET remnants = 1"
 NOTE_CLEARED = "UPDATE sweep SET remnants = 0"
@@ -20,6 +23,8 @@ _ARE_DUE = """
     SELECT remnants OR EXISTS (SELECT 1 FROM other WHERE kind = 'erasure' AND n > sweep.n)
     FROM sweep
 """
+_ADDRESSES = "SELECT address, erased, since FROM version WHERE since > ? ORDER BY since LIMIT ?"
+_PAGE_VERSIONS = 8192
 _SWEPT = """
     UPDATE sweep SET n = coalesce((SELECT max(n) FROM other WHERE kind = 'erasure'), 0)
 """
@@ -28,10 +33,10 @@ _SWEPT = """
 class Erasures:
     """The erasures of one scope, as far as its index has read.
 
-    rows: answers a statement of SQL with all its rows.
+    rows: answers a statement of SQL, and its values, with all its rows.
     """
 
-    def __init__(self, rows: Callable[[str], list[Any]]) -> None:
+    def __init__(self, rows: Callable[..., list[Any]]) -> None:
         self._rows = rows
 
     def are_due(self) -> bool:
@@ -53,10 +58,16 @@ class Erasures:
         was read, says was erased."""
         self._rows(_SWEPT)
 
-    def addresses(self) -> dict[str, bool]:
-        """The addresses of all versions of the scope, and whether each was erased."""
-        found = self._rows("SELECT address, erased FROM version")
-        return {"sha256:" + address.hex(): erased == 1 for address, erased in found}
+    def addresses(self) -> Addresses:
+        """The addresses of all versions of the scope."""
+        from pamctl.store.leftovers import Addresses
+
+        every, erased, last = set[bytes](), set[bytes](), 0
+        while page := self._rows(_ADDRESSES, (last, _PAGE_VERSIONS)):
+            every.update(address for address, _, _ in page)
+            erased.update(address for address, gone, _ in page if gone)
+            last = page[-1][-1]
+        return Addresses(every, erased)
 
     def replaced_packs(self) -> dict[str, str]:
         """By name, the packs that the ledger says were replaced, and by which."""

@@ -35,12 +35,12 @@ from itertools import islice
 from typing import Any
 
 from pamctl.index.word_forms import FUNCTION_WORDS, is_unspaced
+from pamctl.rules.spaces import BUILT_IN
 
 DIMENSIONS = 1024
-SPACE_ID = "space:pamctl-hashed-text:1"
 
 SPACE: Mapping[str, Any] = {
-    "embedding_space_id": SPACE_ID,
+    "embedding_space_id": BUILT_IN,
     "provider": "pamctl",
     "model": "hashed-text",
     "model_revision": "1",

@@ -20,11 +20,11 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
 
 from pamctl.errors import InvalidRequest
 from pamctl.index.word_forms import FUNCTION_WORDS, folded, forms, is_unspaced, spaced
 from pamctl.limits import TEXT_CHARS_MAX
+from pamctl.named_tuples import NamedTuple
 
 _NEAR_WORDS, _NEAR_WORDS_MAX = 10, 1000
 # Nobody nests deeper by hand, and FTS5's own parser runs out of stack before long.
@@ -41,13 +41,13 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-_SPELLED = re.compile(r'"(?P<words>[^"]*)"(?P<star>\*?)')
+_SPELLED = r'"(?P<words>[^"]*)"(?P<star>\*?)'
 _RUN = re.compile(r"[^\W_]+")
 _LETTERS = re.compile(r"[^\W_]+")
 _OPENING = re.compile(r"(?:^|[.?!:])[\s\"(]*\Z")
 _EDGES = re.compile(r"^[\W_]+|[\W_]+$")
-_POSSESSIVE = re.compile(r"['\u2019]s$")
-_CALL = re.compile(r"(?P<terms>.*?)(?:,\s*(?P<distance>\d{1,6})\s*)?\Z", re.DOTALL)
+_POSSESSIVES = ("'s", "\u2019s")
+_CALL = r"(?s)(?P<terms>.*?)(?:,\s*(?P<distance>\d{1,6})\s*)?\Z"
 
 
 class _Token(NamedTuple):
@@ -98,7 +98,7 @@ def fts_expression(text: str) -> str | None:
     try:
         return _Reader(tokens).read()
     except _NotAnExpression:
-        return _any_of([term for token in tokens for term in token.plain or (token,)])
+        return _any_of(_as_words(tokens))
 
 
 def sought(text: str) -> list[Sought]:
@@ -106,12 +106,18 @@ def sought(text: str) -> list[Sought]:
     rules out."""
     found: dict[Sought, None] = {}
     tokens = _tokens(_readable(text))
-    words = [token for token in tokens if token.kind == "term" and not token.idle]
-    for token in words or tokens:
-        before = tokens[tokens.index(token) - 1].kind if tokens.index(token) else ""
-        if token.kind != "term" or before == "NOT":
-            continue
-        for match in _SPELLED.finditer(token.text):
+    try:
+        _Reader(tokens).read()
+    except _NotAnExpression:
+        tokens = _as_words(tokens)
+    ruled_out = {place + 1 for place, token in enumerate(tokens) if token.kind == "NOT"}
+    asked = [
+        token
+        for place, token in enumerate(tokens)
+        if token.kind == "term" and place not in ruled_out
+    ]
+    for token in [token for token in asked if not token.idle] or asked:
+        for match in re.finditer(_SPELLED, token.text):
             run = match["words"].replace(" ", "")
             if is_unspaced(run):
                 found[Sought((run,), False, unspaced=True)] = None
@@ -160,7 +166,9 @@ def _word(word: str, *, opening: bool) -> list[_Token]:
     that does not open a sentence is a name."""
     if word.endswith("*"):
         return _phrase(word, "*")
-    bare = _POSSESSIVE.sub("", _EDGES.sub("", word))
+    bare = _EDGES.sub("", word)
+    if bare.endswith(_POSSESSIVES):
+        bare = bare[:-2]
     if _LETTERS.fullmatch(bare) is None or spaced(bare) != bare:
         return _phrase(word, "")
     small = bare.islower() or bare == "I" or opening
@@ -176,7 +184,7 @@ def _spoken(word: str) -> tuple[_Token, ...]:
 
 def _call(inside: str) -> list[_Token]:
     """NEAR(…) as one term."""
-    match = _CALL.match(inside)
+    match = re.match(_CALL, inside)
     assert match is not None  # the expression matches any text
     found = _tokens(match["terms"])
     plain = (*_spoken("NEAR"), *(term for token in found for term in token.plain or (token,)))
@@ -191,6 +199,11 @@ def _call(inside: str) -> list[_Token]:
 
 def _distance(digits: str | None) -> str:
     return str(min(int(digits), _NEAR_WORDS_MAX) if digits else _NEAR_WORDS)
+
+
+def _as_words(tokens: list[_Token]) -> list[_Token]:
+    """Tokens that are no expression, each as what it would be among plain words."""
+    return [term for token in tokens for term in token.plain or (token,)]
 
 
 def _any_of(terms: list[_Token]) -> str | None:

@@ -10,23 +10,23 @@ from __future__ import annotations
 import gc
 import sqlite3
 from collections.abc import Iterable
-from itertools import islice
 
 from pamctl.index.intake import Intake
 from pamctl.index.schema import blank_index, make_indexes
 from pamctl.index.writing import (
     LAID_BY,
     LEXICAL,
+    MOVE,
     TextTable,
     index_text,
     insert_rows,
     move_on,
     settle,
 )
-from pamctl.store.records import START, Commit, Transaction
+from pamctl.store.records import START, Commit, Transaction, portions
 
 # Few enough that what was read is still in the processor's cache when it is taken apart.
-_TRANSACTIONS_AT_ONCE = 1024
+_ENTRIES_AT_ONCE = 1024
 # More than this of either makes no difference.
 _CACHE_KIB = 16 * 1024
 _WORDS_BYTES = 8 * 1024 * 1024
@@ -81,19 +81,23 @@ def _fill(
     texts: TextTable,
 ) -> None:
     """All but the index of what was laid by."""
+    database.execute("CREATE TEMP TABLE move (pack, place, length, version_id, address)")
     intake, after = Intake(), START
     objects = versions = events = 0
-    reading = iter(transactions)
-    while portion := list(islice(reading, _TRANSACTIONS_AT_ONCE)):
+    for portion in portions(transactions, _ENTRIES_AT_ONCE):
         intake.take(portion)
         counted = insert_rows(database, intake, texts)
         objects += counted[0]
         versions += counted[1]
         events += counted[2]
         intake.drop_rows()
+        database.executemany("INSERT INTO move VALUES (?, ?, ?, ?, ?)", intake.moves)
+        intake.moves.clear()  # a pack may move all there is
         after = portion[-1].after
     make_indexes(database)
     objects -= settle(database, intake, texts)
+    database.executemany(MOVE, database.execute("SELECT * FROM move ORDER BY rowid"))
+    database.execute("DROP TABLE move")
     move_on(database, after, (objects, versions, events, intake.withdrawn()))
 
 

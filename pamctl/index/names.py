@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.index.schema import AVAILABILITY_STATES, FAMILIES
+from pamctl.named_tuples import NamedTuple
 
 _DELETED = AVAILABILITY_STATES.index("deleted")
 _RECENT_VERSIONS = 20_000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from pamctl.errors import InvalidRequest
 from pamctl.index.structured_query import (
@@ -15,6 +14,7 @@ from pamctl.index.structured_query import (
     StructuredQuery,
 )
 from pamctl.model import vocabulary
+from pamctl.named_tuples import NamedTuple
 
 _UNIQUE = ("ledger_sequence", "version_id")
 _ORDER_COLUMNS = {

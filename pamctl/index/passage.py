@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.index.schema import AVAILABILITY_STATES
+from pamctl.named_tuples import NamedTuple
 from pamctl.store.carrying import Place
 
 _PAGE_VERSIONS = 8192

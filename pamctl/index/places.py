@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+from pamctl.named_tuples import NamedTuple
 
 
 class Loose(NamedTuple):

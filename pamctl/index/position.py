@@ -7,12 +7,12 @@ from contextlib import closing
 from pathlib import Path
 
 from pamctl.index.schema import SCHEMA_VERSION
-from pamctl.store.records import START, Position
 
 
-def position_in_file(path: Path) -> Position | None:
-    """The position that the index file at `path` says it has read up to; None for a file that
-    is no index of this schema. Neither the file nor its log is changed."""
+def position_in_file(path: Path) -> tuple[int, int, str, int] | None:
+    """How far the index file at `path` says that it has read: `entries`, `offset`, `head` and
+    `head_bytes` of a `store.records.Position`. None for a file that is no index of this schema.
+    Neither the file nor its log is changed."""
     log = path.with_name(f"{path.name}-wal")
     # Without a log that holds anything, SQLite need not make the memory that is shared over it.
     mode = "mode=ro" if log.is_file() and log.stat().st_size else "mode=ro&immutable=1"
@@ -22,8 +22,8 @@ def position_in_file(path: Path) -> Position | None:
             if version != SCHEMA_VERSION:
                 return None
             rows = database.execute(
-                'SELECT "offset", entries, sequence, head, head_bytes FROM position'
+                'SELECT entries, "offset", head, head_bytes FROM position'
             ).fetchall()
     except sqlite3.DatabaseError:
         return None
-    return Position(*rows[0]) if rows else START
+    return rows[0] if rows else (0, 0, "", 0)

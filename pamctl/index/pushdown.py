@@ -8,7 +8,7 @@ condition was pushed down.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.index.schema import (
     AVAILABILITY_STATES,
@@ -17,6 +17,7 @@ from pamctl.index.schema import (
     VALIDATION_STATES,
 )
 from pamctl.index.structured_query import Condition
+from pamctl.named_tuples import NamedTuple
 from pamctl.rules.where import Every, Expression, Instant, Not, Some, Test, Value
 
 _STATES = {

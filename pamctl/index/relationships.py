@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.index.schema import AVAILABILITY_STATES, DIRECTIONALITIES
 from pamctl.index.structured_query import StructuredQuery, filters, id_list
+from pamctl.named_tuples import NamedTuple
 
 _DELETED = AVAILABILITY_STATES.index("deleted")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.index.schema import (
     AVAILABILITY_STATES,
@@ -12,6 +12,7 @@ from pamctl.index.schema import (
     RETENTION_STATES,
     VALIDATION_STATES,
 )
+from pamctl.named_tuples import NamedTuple
 
 
 class VersionRow(NamedTuple):

@@ -216,13 +216,22 @@ class ScopeIndex(IndexFile):
 
     def candidates(
         self, query: StructuredQuery, *, after: int = 0, limit: int = -1
-    ) -> list[Candidate]:
+    ) -> Iterator[Candidate]:
         """All that the filters of a query accept, in ledger order, whatever its text: behind a
-        ledger sequence, and at most `limit` of it."""
+        ledger sequence, and at most `limit` of it. Looked up as they are asked for."""
         from pamctl.index.search import candidates
 
         try:
-            return candidates(self._database, query, after, limit)
+            yield from candidates(self._database, query, after, limit)
+        except sqlite3.DatabaseError as error:
+            raise self._recovered(error) from error
+
+    def candidate_names(self, sequences: Sequence[int]) -> list[tuple[str, str]]:
+        """Object id and version id of candidates, by their `since`, in that order."""
+        from pamctl.index.search import names
+
+        try:
+            return names(self._database, sequences)
         except sqlite3.DatabaseError as error:
             raise self._recovered(error) from error
 

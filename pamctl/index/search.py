@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pamctl.errors import InvalidRequest
 from pamctl.index.access import access
@@ -26,6 +26,7 @@ from pamctl.limits import INTEGER_MAX, PAGE_ITEMS_MAX
 # processors, and pages are told apart by these numbers.
 _RELEVANCE = "CAST(round(bm25({0}, 1.0, 0.1) * -1e9) AS INTEGER)"
 _ROWS_A_STEP = 128
+_NAMES_A_STEP = 500
 
 
 def search(database: sqlite3.Connection, query: StructuredQuery) -> Page:
@@ -90,9 +91,9 @@ def matches(database: sqlite3.Connection, query: StructuredQuery) -> Iterator[Ma
 
 def candidates(
     database: sqlite3.Connection, query: StructuredQuery, after: int, limit: int
-) -> list[Candidate]:
+) -> Iterator[Candidate]:
     """The first versions committed after a ledger sequence that the filters of `query` accept,
-    whatever its text, in ledger order."""
+    whatever its text, in ledger order, as they are asked for."""
     where = filters(query)
     # SQLite would take another index, of a state for instance, for the better one.
     way = "" if query.version_id is None else "INDEXED BY version_by_id "
@@ -100,8 +101,20 @@ def candidates(
         f"SELECT since, object_id, version_id FROM version {way}"
         f"WHERE {where.sql} AND version.since > ? ORDER BY version.since LIMIT ?",
         [*where.values, after, limit],
-    ).fetchall()
-    return [Candidate(*columns) for columns in found]
+    )
+    return map(Candidate._make, found)
+
+
+def names(database: sqlite3.Connection, sequences: Sequence[int]) -> list[tuple[str, str]]:
+    """The object and version ids of versions, by the sequences at which they were committed."""
+    found: dict[int, tuple[str, str]] = {}
+    for start in range(0, len(sequences), _NAMES_A_STEP):
+        asked = sequences[start : start + _NAMES_A_STEP]
+        marks = ", ".join("?" * len(asked))
+        statement = f"SELECT since, object_id, version_id FROM version WHERE since IN ({marks})"
+        rows = database.execute(statement, asked)
+        found.update((since, (object_id, version_id)) for since, object_id, version_id in rows)
+    return [found[since] for since in sequences]
 
 
 def _asked(database: sqlite3.Connection, query: StructuredQuery) -> Asked | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import NamedTuple
 
 from pamctl.index.structured_query import StructuredQuery, filters
+from pamctl.named_tuples import NamedTuple
 from pamctl.store.reading import Place
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -23,6 +23,7 @@ from pamctl.index.schema import (
     VALIDATION_STATES,
 )
 from pamctl.limits import PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX
+from pamctl.named_tuples import NamedTuple
 
 Key = tuple[str | int | float | None, ...]
 

@@ -1,10 +1,10 @@
 """Exact search by similarity over the vectors of one Embedding Space. PAMSPEC §11, §18.8.
 
-Vectors are memory-mapped; what is held besides is a few numbers for each. Matrix arithmetic in
-32 bits differs in its last digits between processors; it only narrows the choice, within a
-bound on its error, and what remains is computed again exactly: products of 32-bit floats are
-exact in 64 bits, and `math.fsum` rounds their sum once. So the answer is the same on every
-machine, and none is missed.
+Vectors are memory-mapped, a block of them at a time; what is held besides is a few numbers for
+each. Matrix arithmetic in 32 bits differs in its last digits between processors; it only narrows
+the choice, within a bound on its error, and what remains is computed again exactly: products of
+32-bit floats are exact in 64 bits, and `math.fsum` rounds their sum once. So the answer is the
+same on every machine, and none is missed.
 
 A score is rounded to nine decimals, larger is better, and equal scores are told apart by
 object id, then version id.
@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import math
 import mmap
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from pamctl.errors import EmbeddingSpaceMismatch, InvalidRequest, StoreDamaged
+from pamctl.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -39,8 +41,9 @@ cosine, the dot product, or the Euclidean distance with a minus sign."""
 
 SCORE_DECIMALS = 9
 
-# Rows that are gathered are copied, as many at a time.
+# So much is mapped at a time. More makes no product faster, and less has its threads wait.
 _BLOCK_BYTES = 16 * 1024 * 1024
+_ROWS_COPIED = 32
 _ROUNDING = 2.0**-24
 _SCORE_ERROR = 10.0**-SCORE_DECIMALS
 # Squared lengths below this lose digits in 32 bits.
@@ -53,10 +56,12 @@ Name = tuple[str, str]
 
 
 class Near(NamedTuple):
-    """A vector that was found: its score, and its number among the places that were given."""
+    """A vector that was found: its score, its number among the places that were given, and the
+    name of what it is of."""
 
     score: float
     number: int
+    name: Name
 
 
 class Behind(NamedTuple):
@@ -91,12 +96,13 @@ class VectorTable:
         count, dimensions = held.count, held.dimensions
         try:
             size = count * dimensions * 4
-            mapped = mmap.mmap(held.descriptor, size, access=mmap.ACCESS_READ) if size else b""
+            mapped = mmap.mmap(held.descriptor, size, access=mmap.ACCESS_READ) if size else None
         except ValueError as cause:
             raise StoreDamaged(f"the vectors of {held.space_id} are cut short") from cause
         finally:
             held.close()
-        flat = self._numpy.frombuffer(mapped, dtype="<f4")
+        self._mapped = mapped
+        flat = self._numpy.frombuffer(mapped or b"", dtype="<f4")
         self._matrix = flat.reshape(count, dimensions)
         self._rows = max(1, _BLOCK_BYTES // (dimensions * 4))
         self._squares: Any = None
@@ -124,7 +130,7 @@ class VectorTable:
         places: Sequence[int],
         limit: int,
         *,
-        name: Callable[[int], Name],
+        names: Callable[[Sequence[int]], Sequence[Name]],
         behind: Behind | None = None,
     ) -> list[Near]:
         """The `limit` best of the vectors at these places, best first, exactly.
@@ -132,7 +138,7 @@ class VectorTable:
         Arguments:
             query: numbers that a 32-bit float holds, as many as the space has dimensions.
             metric: `cosine`, `dot` or `l2`.
-            name: of the vector with a number among `places`.
+            names: of the vectors with some numbers among `places`.
             behind: leaves out what does not come behind it.
         """
         numpy = self._numpy
@@ -144,12 +150,18 @@ class VectorTable:
         with numpy.errstate(all="ignore"):
             rough, error = self._rough(wide, length, metric, chosen)
         after = None if behind is None else _as_rough(behind.score, metric)
-        found = []
-        for number in _promising(numpy, rough, error, limit, after):
-            near = Near(self._exact(wide, length, metric, int(chosen[number])), int(number))
-            if behind is None or _is_behind(near, name, behind):
-                found.append(near)
-        found.sort(key=lambda near: (-near.score, name(near.number)))
+        promising = _promising(numpy, rough, error, limit, after)
+        rows = self._copies(chosen[number] for number in promising)
+        scored = [
+            (self._exact(row, wide, length, metric), int(number))
+            for number, row in zip(promising, rows, strict=True)
+        ]
+        best = _best(scored, limit, behind)
+        named = names([number for _, number in best])
+        found = [Near(*one, name) for one, name in zip(best, named, strict=True)]
+        if behind is not None:
+            found = [near for near in found if _is_behind(near, behind)]
+        found.sort(key=lambda near: (-near.score, near.name))
         return found[:limit]
 
     def _rough(self, wide: Any, length: float, metric: str, chosen: Any) -> tuple[Any, float]:
@@ -177,25 +189,52 @@ class VectorTable:
 
     def _products(self, query: Any, chosen: Any) -> tuple[Any, Any]:
         """Dot products with the query, and squared lengths, of the chosen rows."""
-        numpy, matrix = self._numpy, self._matrix
-        count = len(matrix)
-        if self._squares is None:
-            self._squares = numpy.einsum("ij,ij->i", matrix, matrix)
-        if len(chosen) * _SCATTER >= count:
-            # In one piece, which is mapped and not copied: for several, the threads of the
-            # product would have to wait for each other as often.
-            products = numpy.dot(matrix, query)
+        numpy, count = self._numpy, len(self._matrix)
+        if self._squares is None or len(chosen) * _SCATTER >= count:
+            products = self._all_products(query)
             if len(chosen) == count and bool((chosen[1:] > chosen[:-1]).all()):
                 return products, self._squares
             return products[chosen], self._squares[chosen]
         products = numpy.empty(len(chosen), dtype=numpy.float32)
         for start in range(0, len(chosen), self._rows):
             part = chosen[start : start + self._rows]
-            numpy.dot(matrix[part], query, out=products[start : start + len(part)])
+            numpy.dot(self._matrix[part], query, out=products[start : start + len(part)])
+            self._let_go(0, count)
         return products, self._squares[chosen]
 
-    def _exact(self, wide: Any, length: float, metric: str, place: int) -> float:
-        row = self._matrix[place].astype(self._numpy.float64)
+    def _all_products(self, query: Any) -> Any:
+        """Dot products of all rows; and their squared lengths, where these are not known yet."""
+        numpy, count = self._numpy, len(self._matrix)
+        products = numpy.empty(count, dtype=numpy.float32)
+        squares = numpy.empty(count, dtype=numpy.float32) if self._squares is None else None
+        for start in range(0, count, self._rows):
+            end = min(start + self._rows, count)
+            rows = self._matrix[start:end]
+            numpy.dot(rows, query, out=products[start:end])
+            if squares is not None:
+                numpy.einsum("ij,ij->i", rows, rows, out=squares[start:end])
+            self._let_go(start, end)
+        if squares is not None:
+            self._squares = squares
+        return products
+
+    def _let_go(self, start: int, end: int) -> None:
+        """Have the pages of some rows count as the system's and no longer as this process's;
+        they stay in memory where there is room for them."""
+        if self._mapped is not None and hasattr(self._mapped, "madvise"):
+            row = self._matrix.shape[1] * 4
+            first = start * row // mmap.PAGESIZE * mmap.PAGESIZE
+            self._mapped.madvise(mmap.MADV_DONTNEED, first, end * row - first)
+
+    def _copies(self, places: Iterable[int]) -> Iterator[Any]:
+        """The rows at some places, in 64 bits."""
+        places = iter(places)
+        while some := list(islice(places, _ROWS_COPIED)):
+            rows = self._matrix[some].astype(self._numpy.float64)
+            self._let_go(0, len(self._matrix))
+            yield from rows
+
+    def _exact(self, row: Any, wide: Any, length: float, metric: str) -> float:
         with self._numpy.errstate(all="ignore"):
             if metric == "l2":
                 apart = row - wide
@@ -242,10 +281,22 @@ def _as_rough(score: float, metric: str) -> float:
     return -score * score if metric == "l2" else score
 
 
-def _is_behind(near: Near, name: Callable[[int], Name], behind: Behind) -> bool:
-    if near.score != behind.score:
-        return near.score < behind.score
-    return name(near.number) > behind.name
+def _best(
+    scored: list[tuple[float, int]], limit: int, behind: Behind | None
+) -> list[tuple[float, int]]:
+    """What may be among the `limit` best behind a place, best first: names decide the rest."""
+    scored.sort(reverse=True)
+    if behind is not None:
+        scored = [one for one in scored if one[0] <= behind.score]
+        limit += sum(score == behind.score for score, _ in scored)
+    if limit < len(scored):
+        least = scored[limit - 1][0]
+        scored = [one for one in scored if one[0] >= least]
+    return scored
+
+
+def _is_behind(near: Near, behind: Behind) -> bool:
+    return near.score < behind.score or near.name > behind.name
 
 
 def _numpy() -> ModuleType:

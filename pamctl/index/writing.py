@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import NamedTuple
+import time
 
 from pamctl.index.erasures import NOTE_REMNANTS
 from pamctl.index.intake import FAMILY_OBJECT, MISSING, Intake
 from pamctl.index.schema import SCHEMA_VERSION, VERSION_COLUMNS
+from pamctl.named_tuples import NamedTuple
 from pamctl.store.records import Position
 
 _INSERT_VERSION = "INSERT INTO version ({}) VALUES ({})".format(
@@ -32,7 +33,7 @@ _REPLACE_PACK = """
     INSERT INTO pack (successor, name, versions) VALUES (?, ?, 0)
     ON CONFLICT (name) DO UPDATE SET successor = excluded.successor
 """
-_MOVE = """
+MOVE = """
     UPDATE version SET pack = ?, "offset" = ?, length = ? WHERE version_id = ? AND address = ?
 """
 _NUMBER = """
@@ -86,6 +87,11 @@ LAID_BY = TextTable(
 """Where FTS5 keeps the text that it has indexed; what is put there itself waits for
 `index_text`."""
 
+# With a smaller cache whoever writes many versions writes their pages more than once.
+_LARGE_CACHE = "PRAGMA cache_size = -32768"
+_MANY = 256
+_LOOK_AGAIN_MS = 20
+
 _STANDING = """
     SELECT user_version, "offset", entries, sequence, head, head_bytes
     FROM pragma_user_version, position
@@ -98,7 +104,7 @@ def write(database: sqlite3.Connection, base: Position, intake: Intake, after: P
     False, and nothing changed, when the index is not at `base`. Raises sqlite3.DatabaseError,
     an IntegrityError among them for an id that was there already.
     """
-    if not stage(database, base, intake, after):
+    if not _begin(database, base) or not _stage(database, base, intake, after):
         return False
     try:
         database.execute("COMMIT")
@@ -118,10 +124,16 @@ def stage(database: sqlite3.Connection, base: Position, intake: Intake, after: P
     """As `write`, without the last step: the transaction stays open, to be committed or to be
     withdrawn. Where this returns False or raises, there is none."""
     database.execute("BEGIN IMMEDIATE")
+    return _stage(database, base, intake, after)
+
+
+def _stage(database: sqlite3.Connection, base: Position, intake: Intake, after: Position) -> bool:
     try:
         if not _stands_at(database, base):
             database.execute("ROLLBACK")
             return False
+        if len(intake.versions) > _MANY:
+            database.execute(_LARGE_CACHE)
         objects, versions, events = insert_rows(database, intake)
         objects -= settle(database, intake)
         move_on(database, after, (objects, versions, events, intake.withdrawn()))
@@ -133,6 +145,28 @@ def stage(database: sqlite3.Connection, base: Position, intake: Intake, after: P
         withdraw(database)
         raise
     return True
+
+
+def _begin(database: sqlite3.Connection, base: Position) -> bool:
+    """Begin to write, once whoever writes has done so. False where the index is not at `base`
+    any more by then: where one writes after the other, SQLite lets somebody who waits for the
+    lock starve, and each of them does what he is waiting for."""
+    ((usual,),) = database.execute("PRAGMA busy_timeout").fetchall()
+    deadline = time.monotonic() + usual / 1000
+    database.execute(f"PRAGMA busy_timeout = {_LOOK_AGAIN_MS}")
+    try:
+        while True:
+            try:
+                database.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                if not _stands_at(database, base):
+                    return False
+                if time.monotonic() > deadline:
+                    raise
+            else:
+                return True
+    finally:
+        database.execute(f"PRAGMA busy_timeout = {usual}")
 
 
 def _stands_at(database: sqlite3.Connection, base: Position) -> bool:
@@ -181,7 +215,7 @@ def settle(database: sqlite3.Connection, intake: Intake, texts: TextTable = LEXI
     for statement, rows in (
         (texts.withdraw, intake.withdrawals),
         (_REPLACE_PACK, intake.replacements),
-        (_MOVE, intake.moves),
+        (MOVE, intake.moves),
         (texts.erase, intake.erasures),
     ):
         if rows:

@@ -4,10 +4,11 @@ and the record of a refusal. PAMSPEC §15.2-§15.4."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pamctl.errors import AccessDenied, PamError, VersionConflict
 from pamctl.model.vocabulary import GOVERNED_OPERATIONS
+from pamctl.named_tuples import NamedTuple
 from pamctl.rules.authorization import refused
 from pamctl.rules.delegation import DELEGATION_RULE, Named, Use
 from pamctl.service.authority import (

@@ -61,9 +61,8 @@ class Approximation:
         wanted, looked = limit * _LOOKED_AT_FIRST, set[int]()
         accepted: list[tuple[int, Candidate]] = []
 
-        def name(number: int) -> tuple[str, str]:
-            found = accepted[number][1]
-            return found.object_id, found.version_id
+        def names(numbers: Sequence[int]) -> list[tuple[str, str]]:
+            return [accepted[number][1][1:] for number in numbers]
 
         while wanted < len(self.versions) and wanted <= limits.APPROXIMATE_LOOKED_AT_MAX:
             new = [place for place in self._near(vector, wanted) if place not in looked]
@@ -75,9 +74,11 @@ class Approximation:
                 if one.object_id != itself
             ]
             places = [place for place, _ in accepted]
-            found = self.table.nearest(vector, self.metric, places, limit, name=name, behind=behind)
+            found = self.table.nearest(
+                vector, self.metric, places, limit, names=names, behind=behind
+            )
             if len(found) == limit:
-                return [(accepted[number][1], score) for score, number in found]
+                return [(accepted[near.number][1], near.score) for near in found]
             wanted *= _GROWTH
         return None
 

@@ -10,9 +10,10 @@ history, unless it was erased: then a tombstone is all that is left.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pamctl.errors import SnapshotNotFound
+from pamctl.named_tuples import NamedTuple
 from pamctl.rules.snapshots import belongs
 from pamctl.service.authority import governed_type, sight_of
 
@@ -105,8 +106,13 @@ def sealed_in(scope: OpenScope, snapshot_id: str) -> Boundary:
         body = scope.entry(place)["body"]
         if body["snapshot"]["snapshot_id"] == snapshot_id:
             return Boundary(scope, body, place.n)
-    raise SnapshotNotFound(
-        f"there is no snapshot {snapshot_id} in {scope.scope_id}",
+    raise unknown_snapshot(snapshot_id, scope.scope_id)
+
+
+def unknown_snapshot(snapshot_id: str, scope_id: str) -> SnapshotNotFound:
+    """What is said of a snapshot that is not there."""
+    return SnapshotNotFound(
+        f"there is no snapshot {snapshot_id} in {scope_id}",
         hint="`pamctl snapshot list` shows those that there are",
         snapshot_id=snapshot_id,
     )

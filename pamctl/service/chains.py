@@ -4,11 +4,12 @@ and put on record. PAMSPEC §15.4, §18.2."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pamctl.encoding.timestamps import instant
 from pamctl.errors import PolicyDenied
 from pamctl.limits import DELEGATION_CHAIN_MAX
+from pamctl.named_tuples import NamedTuple
 from pamctl.rules.authorization import Action
 from pamctl.rules.delegation import Link, Use, chain_allows, delegated_sight
 from pamctl.rules.policies import decide_cross_scope, inward_grants

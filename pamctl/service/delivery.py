@@ -10,11 +10,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pamctl import limits
 from pamctl.errors import AccessDenied, InvalidRequest, ServiceUnavailable
 from pamctl.limits import PAGE_ITEMS_MAX
+from pamctl.named_tuples import NamedTuple
 from pamctl.rules import subscriptions as rules
 from pamctl.rules.authorization import refused
 from pamctl.rules.delegation import DELEGATION_RULE, Use

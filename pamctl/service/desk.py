@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pamctl.encoding.base64url import encode
 from pamctl.encoding.canonical import canonical
 from pamctl.errors import InvalidObject, ObjectDeleted, ObjectNotFound, VersionConflict
 from pamctl.limits import CONTENT_BYTES_MAX
+from pamctl.named_tuples import NamedTuple
 from pamctl.rules.authorization import DEFAULT_POLICY_BASIS
 from pamctl.service.envelopes import evaluated, signed
 from pamctl.service.open_scope import OpenScope

@@ -3,13 +3,14 @@ built-in embedder's own work. PAMSPEC §7.8."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pamctl.errors import InvalidRequest, ObjectDeleted, ObjectRedacted
 from pamctl.index.content_text import content_text
 from pamctl.limits import DOCUMENT_BYTES_MAX, PAGE_ITEMS_MAX
 from pamctl.model.documents import check
+from pamctl.rules.spaces import BUILT_IN
 from pamctl.service.authority import require
 from pamctl.service.embeddings import embeddable, keep_vectors, scope_to_write
 from pamctl.service.spaces import space_of, spaces_of, unknown_space
@@ -23,6 +24,8 @@ Json = dict[str, Any]
 
 _GONE = (ObjectDeleted, ObjectRedacted)
 _TRIES = 3
+# Numbers of Python's take up ten times what they do as vectors.
+_VECTORS_AT_ONCE = 250
 
 
 def embedding_pending(store: OpenStore, request: Mapping[str, Any]) -> Json:
@@ -45,44 +48,48 @@ def embedding_generate(store: OpenStore, request: Mapping[str, Any]) -> Json:
 
     Raises EmbeddingSpaceMismatch where another space has taken that id.
     """
-    from pamctl.index.hashed_text import SPACE, SPACE_ID, embed
+    from pamctl.index.hashed_text import SPACE, embed
 
     check("requests/embedding_generate", request)
     scope = scope_to_write(store, request)
     require(scope.policy(), request, "put_embedding")
-    if SPACE_ID not in spaces_of(scope) or not _is_same(scope, SPACE):
+    if BUILT_IN not in spaces_of(scope) or not _is_same(scope, SPACE):
         named = {name: request[name] for name in ("scope_id", "actor") if name in request}
         operation_id = request.get("operation_id") or store.asking.identifier("op")
         with store.group() as group:
             group.perform("space_add", {**named, "operation_id": operation_id, "space": SPACE})
         scope.refresh()
-    for attempt in range(_TRIES):
+    embedded, attempts = 0, 0
+    while True:
         page = _pending(scope, request, SPACE)
-        embeddings = [
-            {
-                "object_id": item["object_id"],
-                "version_id": item["version_id"],
-                "embedding_space_id": SPACE_ID,
-                "vector": embed(item["text"]),
-            }
-            for item in page["items"]
-        ]
         try:
-            kept = keep_vectors(store, scope, request, embeddings) if embeddings else None
+            for start in range(0, len(page["items"]), _VECTORS_AT_ONCE):
+                part = page["items"][start : start + _VECTORS_AT_ONCE]
+                made = [_made(item, BUILT_IN, embed(item["text"])) for item in part]
+                embedded += keep_vectors(store, scope, request, made)["embedded"]
+            break
         except _GONE:
             # Somebody redacted or deleted one of them meanwhile.
-            if attempt == _TRIES - 1:
+            attempts += 1
+            if attempts == _TRIES:
                 raise
             scope.refresh()
-            continue
-        break
     return {
-        "embedded": len(embeddings),
-        "embedding_space_id": SPACE_ID,
-        "ledger_sequence": scope.refresh().sequence if kept is None else kept["ledger_sequence"],
+        "embedded": embedded,
+        "embedding_space_id": BUILT_IN,
+        "ledger_sequence": scope.refresh().sequence,
         "next_cursor": page["next_cursor"],
         "scope_id": scope.scope_id,
         "without_text": page["without_text"],
+    }
+
+
+def _made(item: Mapping[str, Any], space_id: str, vector: Sequence[float]) -> Json:
+    return {
+        "object_id": item["object_id"],
+        "version_id": item["version_id"],
+        "embedding_space_id": space_id,
+        "vector": vector,
     }
 
 
@@ -120,20 +127,21 @@ def _unembedded(
     scope: OpenScope, request: Mapping[str, Any], space: Mapping[str, Any]
 ) -> Iterator[tuple[int, Json]]:
     """What is pending behind the cursor of a request, each with its place in the ledger."""
-    after = _after(request.get("cursor"))
-    rows = EmbeddingFiles(scope.layout, space["embedding_space_id"], space["dimensions"]).rows()
-    for candidate in embeddable(scope, request):
-        row = rows.get(candidate.object_id)
-        if candidate.since <= after or (row and row.version_id == candidate.version_id):
-            continue
-        yield (
-            candidate.since,
-            {
-                "object_id": candidate.object_id,
-                "state": "missing" if row is None else "stale",
-                "version_id": candidate.version_id,
-            },
-        )
+    files = EmbeddingFiles(scope.layout, space["embedding_space_id"], space["dimensions"])
+    # The versions of all vectors take the place of what was looked up for an earlier page.
+    scope.index.shrink()
+    versions = files.versions()
+    for candidate in embeddable(scope, request, _after(request.get("cursor"))):
+        embedded = versions.get(candidate.object_id)
+        if embedded != candidate.version_id:
+            yield (
+                candidate.since,
+                {
+                    "object_id": candidate.object_id,
+                    "state": "missing" if embedded is None else "stale",
+                    "version_id": candidate.version_id,
+                },
+            )
 
 
 def _after(cursor: str | None) -> int:

@@ -7,7 +7,7 @@ object has moved on, the vector is stale. What is redacted or deleted has none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from pamctl.errors import (
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     )
     from pamctl.service.open_scope import OpenScope
     from pamctl.service.open_store import OpenStore
-    from pamctl.store.embeddings import Embedded
 
 Json = dict[str, Any]
 
@@ -149,7 +148,7 @@ def embedding_delete(store: OpenStore, request: Mapping[str, Any]) -> Json:
                 if object_id is None:
                     removed += space.keep(())
                     continue
-                removed += object_id in space.rows()
+                removed += bool(space.rows({object_id}))
                 space.take_away({object_id})
         removed += sweep_vectors(scope) if object_id is None and wanted is None else 0
     return {"deleted": removed, "scope_id": scope.scope_id}
@@ -164,9 +163,8 @@ def embedding_status(store: OpenStore, request: Mapping[str, Any]) -> Json:
         spaces, wanted = spaces_of(scope), request.get("embedding_space_id")
         if wanted is not None:
             spaces = {wanted: space_of(scope, wanted)}
-        current = {one.object_id: one.version_id for one in embeddable(scope, request)}
         items = [
-            _standing(scope, spaces[space_id], current)
+            _standing(scope, request, spaces[space_id])
             for space_id in sorted(spaces, key=str.encode)
         ]
     return {"items": items, "next_cursor": None, "scope_id": request["scope_id"]}
@@ -184,18 +182,22 @@ def embedding_export(store: OpenStore, request: Mapping[str, Any]) -> Json:
     descriptor = space_of(scope, space_id)
     space = _files(scope, descriptor)
     limit, last = request.get("limit", PAGE_ITEMS_MAX), request.get("cursor", "")
-    chosen: list[tuple[Embedded, bool]] = []
-    for object_id, row in sorted(space.rows().items(), key=lambda item: item[0].encode()):
-        if object_id.encode() <= last.encode() or (ids is not None and object_id not in ids):
+    chosen: list[str] = []
+    stale: dict[str, bool] = {}
+    versions = space.versions()
+    for object_id in sorted(name for name in versions if name > last):
+        if ids is not None and object_id not in ids:
             continue
         current = scope.index.current(object_id)
         if current is None or current.availability_state not in _SHOWN:
             continue
         if sight is None or sight.covers(current.object_type):
-            chosen.append((row, current.version_id != row.version_id))
+            chosen.append(object_id)
+            stale[object_id] = current.version_id != versions[object_id]
             if len(chosen) > limit:
                 break
-    page, stale = chosen[:limit], {row.object_id: old for row, old in chosen}
+    page = chosen[:limit]
+    rows = space.rows(frozenset(page))
     items = [
         {
             "object_id": row.object_id,
@@ -204,9 +206,9 @@ def embedding_export(store: OpenStore, request: Mapping[str, Any]) -> Json:
             "vector": list(vector),
             "stale": stale[row.object_id],
         }
-        for row, vector in space.vectors(row for row, _ in page)
+        for row, vector in space.vectors(rows[name] for name in page if name in rows)
     ]
-    more = page[-1][0].object_id if len(chosen) > limit else None
+    more = page[-1] if len(chosen) > limit else None
     return {
         "items": items,
         "next_cursor": more,
@@ -221,10 +223,10 @@ def sweep_vectors(scope: OpenScope) -> int:
     removed = 0
     with lock(scope.layout):
         for _, space in stored_spaces(scope.layout):
-            hidden = {row.object_id for row in space.held() if not _shows(scope, row.object_id)}
+            hidden = {name for name, _ in space.held() if not _shows(scope, name)}
             space.take_away(hidden)
             if space.has_leftovers():
-                space.keep(space.rows().keys())
+                space.keep(space.versions())
             removed += len(hidden)
     return removed
 
@@ -308,28 +310,30 @@ def _compact(scope: OpenScope, space: EmbeddingFiles, descriptor: Mapping[str, A
     """Write a space anew when most of it are vectors that were replaced."""
     stride = descriptor["dimensions"] * 4
     if space.size() // stride > 2 * scope.index.counts()["objects"] + _DEAD_ROWS_MAX:
-        space.keep(space.rows().keys())
+        space.keep(space.versions())
 
 
-def embeddable(scope: OpenScope, request: Mapping[str, Any]) -> list[Candidate]:
-    """The current versions of the memory objects that can have a vector, in ledger order, as
-    far as the actor may see them."""
+def embeddable(scope: OpenScope, request: Mapping[str, Any], after: int = 0) -> Iterator[Candidate]:
+    """The current versions of the memory objects that can have a vector, in ledger order from
+    behind a ledger sequence, as far as the actor may see them."""
     from pamctl.index.structured_query import StructuredQuery
 
     sight, ids = disclosed(scope.policy(), request, "query"), disclosed_ids(request)
-    return scope.index.candidates(narrowed(StructuredQuery(availability_state=_SHOWN), sight, ids))
+    query = narrowed(StructuredQuery(availability_state=_SHOWN), sight, ids)
+    return scope.index.candidates(query, after=after)
 
 
-def _standing(scope: OpenScope, descriptor: Mapping[str, Any], current: Mapping[str, str]) -> Json:
-    space = _files(scope, descriptor)
-    rows = {object_id: row for object_id, row in space.rows().items() if object_id in current}
-    fresh = sum(current[object_id] == row.version_id for object_id, row in rows.items())
+def _standing(scope: OpenScope, request: Mapping[str, Any], descriptor: Mapping[str, Any]) -> Json:
+    versions = _files(scope, descriptor).versions()
+    standing = {"fresh": 0, "stale": 0, "missing": 0}
+    for one in embeddable(scope, request):
+        embedded = versions.get(one.object_id)
+        fresh = "fresh" if embedded == one.version_id else "stale"
+        standing["missing" if embedded is None else fresh] += 1
     return {
         "embedding_space_id": descriptor["embedding_space_id"],
         "dimensions": descriptor["dimensions"],
-        "fresh": fresh,
-        "stale": len(rows) - fresh,
-        "missing": len(current) - len(rows),
+        **standing,
     }
 
 

@@ -8,10 +8,11 @@ few pages of it are held.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.errors import InvalidRequest
 from pamctl.index.structured_query import Match
+from pamctl.named_tuples import NamedTuple
 
 _PLACES: Mapping[str, tuple[str, type | tuple[type, ...]]] = {
     "source_confidence": ("source_confidence", (int, float)),

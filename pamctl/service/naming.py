@@ -61,6 +61,21 @@ def delegations(store: OpenStore, request: Mapping[str, Any], start: str) -> lis
     return seen
 
 
+def subscriptions(store: OpenStore, request: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Identifiers of the actor's own subscriptions that are open."""
+    from pamctl.service.subscriptions import list_subscriptions
+
+    items = list_subscriptions(store, request)["items"]
+    return [(one["subscription_id"], f"delivered to {one['delivered_sequence']}") for one in items]
+
+
+def schemas(store: OpenStore, request: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Ids of the schemas that are registered. Raises PolicyDenied where they may not be seen."""
+    from pamctl.service.schemas import schema_list
+
+    return [(one["schema_id"], "") for one in schema_list(store, request)["items"]]
+
+
 def versions(store: OpenStore, request: Mapping[str, Any], object_id: str) -> list[tuple[str, str]]:
     """The versions of an object that the actor may see, the newest first."""
     scope = _scope(store, request)

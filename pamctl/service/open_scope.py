@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -17,7 +17,14 @@ from pamctl.rules.authorization import default_policy
 from pamctl.service.envelopes import withhold
 from pamctl.store.layout import ScopeLayout
 from pamctl.store.ledger import Ledger
-from pamctl.store.records import START, Entry, Position, StoredVersion, Transaction
+from pamctl.store.records import (
+    START,
+    Entry,
+    Position,
+    StoredVersion,
+    Transaction,
+    portions,
+)
 from pamctl.store.versions import VersionErased, Versions
 
 if TYPE_CHECKING:
@@ -64,7 +71,7 @@ class OpenScope:
             position = self.index.position()
         while self.ledger.size() > position.offset:
             before = position
-            for chunk in _chunks(self.ledger.transactions(position)):
+            for chunk in portions(self.ledger.transactions(position), _CATCH_UP_ENTRIES):
                 if not self.index.apply(position, chunk):
                     break  # another process was faster; go on from where it got to
                 position = chunk[-1].after
@@ -231,17 +238,3 @@ def _place(row: VersionRow) -> Place:
 
 def _stored(row: VersionRow) -> StoredVersion:
     return StoredVersion(row.address, None, row.pack, row.offset, row.length, row.erased)
-
-
-def _chunks(transactions: Iterable[Transaction]) -> Iterator[list[Transaction]]:
-    """Transactions, so many at a time that they fit in memory."""
-    chunk: list[Transaction] = []
-    weight = 0
-    for transaction in transactions:
-        chunk.append(transaction)
-        weight += len(transaction.entries) + len(transaction.moved)
-        if weight >= _CATCH_UP_ENTRIES:
-            yield chunk
-            chunk, weight = [], 0
-    if chunk:
-        yield chunk

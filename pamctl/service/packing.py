@@ -11,10 +11,11 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pamctl.errors import StoreDamaged
 from pamctl.limits import PACK_BYTES_MAX
+from pamctl.named_tuples import NamedTuple
 from pamctl.service.open_scope import OpenScope
 from pamctl.service.sweep import sweep
 from pamctl.store.commit import ScopeWriter

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from pamctl.named_tuples import NamedTuple
 from pamctl.service.desk import Desk, identifying
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from pamctl.index.structured_query import Look, Page, Range, StructuredQuery
 from pamctl.limits import PAGE_ITEMS_DEFAULT
 from pamctl.model.envelopes import DEFAULT_RETRIEVAL
 from pamctl.service.authority import disclosed, disclosed_ids
-from pamctl.service.boundary import boundary_of
+from pamctl.service.boundary import boundary_of, unknown_snapshot
 from pamctl.service.conditions import listed, pushed_down
 from pamctl.service.disclosure import narrowed
 from pamctl.service.open_scope import OpenScope
@@ -48,7 +48,7 @@ def query(store: OpenStore, request: Mapping[str, Any]) -> dict[str, Any]:
     found = find(store, request)
     scope, page, selection = found.scope, found.page, found.selection
     if scope is None or selection is None:
-        return {"items": [], "ledger_sequence": 0, "next_cursor": None, **_scope_of(request)}
+        return _nothing(request)
     answer = {
         "items": list(selection.envelopes(page.rows)),
         "next_cursor": found.next_cursor,
@@ -76,17 +76,24 @@ def query(store: OpenStore, request: Mapping[str, Any]) -> dict[str, Any]:
     return answer
 
 
+def _nothing(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer in a scope that its first write will make."""
+    answer = {"items": [], "ledger_sequence": 0, "next_cursor": None, **_scope_of(request)}
+    if request.get("count"):
+        answer["total"] = 0
+    if request.get("snippets") and "text" in request:
+        answer["snippets"] = []
+    if request.get("explain"):
+        answer["explanation"] = []
+    return answer
+
+
 def find(store: OpenStore, request: Mapping[str, Any]) -> Found:
     """The rows of one page, as `query` answers them, without reading what is not judged."""
     pushed = pushed_down(request)
     scope = store.scope_to_read(request["scope_id"])
     if scope is None:
-        if "related_to" in request:
-            raise absent(request["related_to"]["object_id"], request["scope_id"])
-        if "embedding_space_id" in request:
-            from pamctl.service.spaces import unknown_space
-
-            raise unknown_space(request["embedding_space_id"], request["scope_id"])
+        _require_nothing_named(request)
         return Found(None, Page([], [], None, None))
     sight = disclosed(scope.policy(), request, "query")
     asked = {name: value for name, value in request.items() if name not in _NOT_THE_QUERY}
@@ -118,6 +125,19 @@ def find(store: OpenStore, request: Mapping[str, Any]) -> Found:
     )
 
 
+def _require_nothing_named(request: Mapping[str, Any]) -> None:
+    """Raises for what a request says is in a scope that its first write will make."""
+    scope_id = request["scope_id"]
+    if "related_to" in request:
+        raise absent(request["related_to"]["object_id"], scope_id)
+    if "embedding_space_id" in request:
+        from pamctl.service.spaces import unknown_space
+
+        raise unknown_space(request["embedding_space_id"], scope_id)
+    if "snapshot_id" in request:
+        raise unknown_snapshot(request["snapshot_id"], scope_id)
+
+
 def _selected(
     store: OpenStore,
     scope: OpenScope,
@@ -127,7 +147,7 @@ def _selected(
     pushed: Pushed | None,
 ) -> tuple[Selection, Mapping[str, int]]:
     """What a request selects, and how many steps each object is from what it is related to."""
-    now = scope.index.position().sequence
+    now = scope.position.sequence
     as_of, after_key = _as_of(scope, request.get("as_of")), None
     if "cursor" in request:
         after_key, as_of = cursors.decode(request["cursor"], digest)
@@ -135,7 +155,7 @@ def _selected(
     if boundary is not None:
         as_of = now = boundary.at(as_of)
     # Somebody may commit between two looks at the index; all of them are as of one moment.
-    as_of = now if as_of is None else as_of
+    as_of = now if as_of is None else min(as_of, now)
     first, order_by = _order(request)
     structured = _structured(request, as_of, after_key, order_by)
     distances: Mapping[str, int] = {}

@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pamctl.index.structured_query import Candidate, Key, Match, Page, StructuredQuery
 from pamctl.limits import PAGE_ITEMS_MAX
+from pamctl.named_tuples import NamedTuple
 from pamctl.service.envelopes import is_withheld, withhold
 
 if TYPE_CHECKING:
@@ -88,15 +89,16 @@ class Selection:
             total,
         )
 
-    def candidates(self) -> list[Candidate]:
-        """All that every filter accepts, in ledger order, whatever the text."""
+    def candidates(self) -> Iterator[Candidate]:
+        """All that every filter accepts, in ledger order, whatever the text, as they are asked
+        for."""
         if self.is_decided():
             return self.scope.index.candidates(self.structured)
         unordered = replace(self.structured, text=None, order_by=(), after_key=None)
-        return [
+        return (
             Candidate(match.row.since, match.row.object_id, match.row.version_id)
             for match in self._accepted(self.scope.index, unordered)
-        ]
+        )
 
     def among(self, version_ids: Sequence[str]) -> list[Candidate]:
         """Those of some versions that every filter accepts."""
@@ -121,12 +123,14 @@ class Selection:
         worded = replace(
             self.structured, text=text, order_by=("relevance",), after_key=None, count=False
         )
-        found: list[tuple[str, int]] = []
-        for match in self._accepted(self._index(worded), worded):
-            found.append((match.row.version_id, match.relevance or 0))
-            if len(found) == limit:
-                break
-        return found
+        if self.is_decided():
+            page = self._index(worded).search(replace(worded, limit=limit))
+            return [
+                (row.version_id, relevance)
+                for row, relevance in zip(page.rows, page.relevance, strict=True)
+            ]
+        accepted = islice(self._accepted(self._index(worded), worded), limit)
+        return [(match.row.version_id, match.relevance or 0) for match in accepted]
 
     def envelopes(self, rows: Sequence[VersionRow]) -> Iterator[Json]:
         """Versions as they may be shown, in the order of `rows`."""

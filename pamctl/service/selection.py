@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pamctl.index.database import IndexDamaged
 from pamctl.limits import PAGE_ITEMS_MAX
+from pamctl.named_tuples import NamedTuple
 from pamctl.service.envelopes import is_withheld
 from pamctl.service.looking import look
 from pamctl.service.query import find
@@ -121,7 +122,7 @@ def _stored(scope: OpenScope, query: StructuredQuery, after: int) -> list[Stored
 
 
 def _selected(scope: OpenScope, query: StructuredQuery, after: int) -> list[Candidate]:
-    return scope.index.candidates(query, after=after, limit=_ROWS_LOOKED_UP)
+    return list(scope.index.candidates(query, after=after, limit=_ROWS_LOOKED_UP))
 
 
 def _groups(rows: Sequence[StoredRow]) -> Iterator[Sequence[StoredRow]]:

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pamctl.errors import AccessDenied, InvalidRequest, ObjectNotFound, PamError
+from pamctl.named_tuples import NamedTuple
 from pamctl.service.sources import Sources
 from pamctl.store.key_files import read_private
 from pamctl.store.key_records import Binding, KeyRecord, bindings, counts_at
@@ -115,7 +116,8 @@ class Signers:
         own = {one.name: one.record for one in found if one.name is not None}
         able = [name for name, record in _newest(own) if _counts_now(record, now)]
         if not able:
-            raise _refused(actor_id, operation, _shortfall(found))
+            hint = f"`pamctl key generate NAME --actor {actor_id}` makes it a new one"
+            raise _refused(actor_id, operation, _shortfall(found), hint if own else None)
         # Of several, one may be on this machine and another elsewhere.
         here = [name for name in able if os.path.lexists(self._file_of(name))]
         return (here or able)[0]

@@ -8,15 +8,18 @@ search is exact, but for large spaces with a graph: see `approximation`.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from pamctl import limits
 from pamctl.errors import EmbeddingSpaceMismatch, InvalidRequest
+from pamctl.index.structured_query import Candidate
 from pamctl.index.vectors import Behind, Name, VectorTable, metric_of
 from pamctl.limits import PAGE_ITEMS_MAX, TEXT_CHARS_MAX
+from pamctl.named_tuples import NamedTuple
 from pamctl.rules.fusion import FUSED_DEPTH, fused
 from pamctl.rules.spaces import vector_bytes
 from pamctl.service.authority import disclosed, disclosed_ids
@@ -26,7 +29,7 @@ from pamctl.store.embeddings import EmbeddingFiles
 
 if TYPE_CHECKING:
     from pamctl.index.rows import VersionRow
-    from pamctl.index.structured_query import Candidate, Key
+    from pamctl.index.structured_query import Key
     from pamctl.service.approximation import Approximation
     from pamctl.service.open_scope import OpenScope
     from pamctl.service.selected import Selection
@@ -77,26 +80,12 @@ class _Loaded:
     stable: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
-    """A query vector, and the candidates that can be compared with it."""
+class _Compared(NamedTuple):
+    """The candidates that have a vector: their ledger sequences, and the places of their
+    vectors. There may be hundreds of thousands, so no more is kept of them."""
 
-    loaded: _Loaded
-    metric: str
-    vector: Sequence[float]
-    found: list[Candidate]
-    places: list[int]
-
-    def name(self, number: int) -> Name:
-        candidate = self.found[number]
-        return candidate.object_id, candidate.version_id
-
-    def nearest(self, limit: int, behind: Behind | None = None) -> list[tuple[Candidate, float]]:
-        """The best of them with their scores, best first."""
-        near = self.loaded.table.nearest(
-            self.vector, self.metric, self.places, limit, name=self.name, behind=behind
-        )
-        return [(self.found[number], score) for score, number in near]
+    since: array[int]
+    places: array[int]
 
 
 class _Nearest:
@@ -118,7 +107,7 @@ class _Nearest:
         self._vector = vector
         self.itself = itself
         self._approximation = approximation
-        self._search: _Search | None = None
+        self._compared: _Compared | None = None
         self.exact = approximation is None
         self.candidates = 0
 
@@ -131,29 +120,36 @@ class _Nearest:
             if found is not None:
                 return found
             self.exact = True
-        return self.all().nearest(limit, behind)
+        compared = self.compared()
+        near = self._loaded.table.nearest(
+            self._vector, self._metric, compared.places, limit, names=self._names, behind=behind
+        )
+        since = compared.since
+        return [(Candidate(since[one.number], *one.name), one.score) for one in near]
 
-    def all(self) -> _Search:
-        """The search over all that the filters accept and that has a vector."""
-        if self._search is None:
-            candidates = self._selection.candidates()
-            if self.itself is not None:
-                candidates = [one for one in candidates if one.object_id != self.itself]
-            self.candidates = len(candidates)
-            found, places = [], []
-            for one in candidates:
+    def compared(self) -> _Compared:
+        """All that the filters accept and that has a vector."""
+        if self._compared is None:
+            self._compared = _Compared(array("q"), array("q"))
+            for one in self._selection.candidates():
+                if one.object_id == self.itself:
+                    continue
+                self.candidates += 1
                 place = self._loaded.places.get(one.version_id)
                 if place is not None:
-                    found.append(one)
-                    places.append(place)
-            self._search = _Search(self._loaded, self._metric, self._vector, found, places)
-        return self._search
+                    self._compared.since.append(one.since)
+                    self._compared.places.append(place)
+        return self._compared
+
+    def _names(self, numbers: Sequence[int]) -> list[Name]:
+        since = self.compared().since
+        return self._selection.scope.index.candidate_names([since[number] for number in numbers])
 
     def disclosed(self) -> Json:
         """How it was searched, and what was left out."""
         if not self.exact and self._approximation is not None:
             return {"search": "approximate", "graph": dict(self._approximation.facts)}
-        without = self.candidates - len(self.all().found)
+        without = self.candidates - len(self.compared().since)
         told: Json = {"search": "exact", "candidates": self.candidates, "without_vector": without}
         if self._approximation is not None:
             told["exact_because"] = _FEW_ARE_NEAR
@@ -218,7 +214,7 @@ def _semantic(selection: Selection, nearest: _Nearest) -> tuple[list[Json], Key 
         {"object_id": one.object_id, "version_id": one.version_id, "semantic_score": score}
         for one, score in page
     ]
-    return scored, next_key, len(nearest.all().found) if structured.count else None
+    return scored, next_key, len(nearest.compared().since) if structured.count else None
 
 
 def _hybrid(

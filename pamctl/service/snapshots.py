@@ -7,7 +7,7 @@ sequence. Its descriptor is an entry of the ledger and never changes.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 from pamctl.errors import (
@@ -28,7 +28,7 @@ from pamctl.rules.snapshots import (
     state_digest,
 )
 from pamctl.service.authority import disclosed, disclosed_ids, require
-from pamctl.service.boundary import Boundary, sealed_in
+from pamctl.service.boundary import Boundary, sealed_in, unknown_snapshot
 from pamctl.service.envelopes import is_withheld
 from pamctl.service.spaces import spaces_of, spaces_staged
 from pamctl.service.visibility import Visibility, absent
@@ -102,8 +102,10 @@ def snapshot_create(desk: Desk, request: Mapping[str, Any]) -> Change:
             pointer="/at_sequence",
         )
     included, now = request.get("included_object_ids"), desk.sources.now()
-    members = list(_members_staged(desk, as_of, included))
-    _require_members(desk, request, members, included)
+    members: Iterable[Member] = _members_staged(desk, as_of, included)
+    if included is not None:
+        members = list(members)
+        _require_members(desk, request, members, included)
     spaces = _spaces_included(desk, request)
     descriptor: Json = {
         "snapshot_id": snapshot_id,
@@ -140,18 +142,25 @@ def snapshot_show(store: OpenStore, request: Mapping[str, Any]) -> Json:
     """A snapshot with who sealed it, how much belongs to it, and whether its digest is still
     that of what the scope has: an erasure takes content away and leaves the digest right."""
     boundary = _found(store, request["scope_id"], request, request["snapshot_id"])
-    members = list(_members(boundary))
+    number = 0
+
+    def members() -> Iterator[Member]:  # there may be hundreds of thousands
+        nonlocal number
+        for member in _members(boundary):
+            number += 1
+            yield member
+
     spaces = spaces_of(boundary.scope)
     ids = boundary.descriptor.get("included_embedding_space_ids", [])
     pinned = {space_id: spaces[space_id] for space_id in ids if space_id in spaces}
-    digest = boundary.descriptor.get("digest")
+    digest, found = boundary.descriptor.get("digest"), state_digest(members(), pinned)
     return {
         "snapshot": boundary.descriptor,
         "actor": boundary.body["actor"],
         "recorded_at": boundary.body["recorded_at"],
         "sealed_at_sequence": boundary.sealed_at,
-        "members": len(members),
-        "digest_matches": digest is not None and digest == state_digest(members, pinned),
+        "members": number,
+        "digest_matches": digest == found,
         "scope_id": boundary.scope.scope_id,
     }
 
@@ -284,7 +293,7 @@ def _found(
 ) -> Boundary:
     scope = store.scope_to_read(scope_id)
     if scope is None:
-        raise SnapshotNotFound(f"there is no snapshot {snapshot_id} in {scope_id}")
+        raise unknown_snapshot(snapshot_id, scope_id)
     require(scope.policy(), request, "inspect_history", object_type=None)
     return sealed_in(scope, snapshot_id)
 
@@ -337,13 +346,11 @@ def _staged(desk: Desk, as_of: int) -> builtins.list[Member]:
 def _require_members(
     desk: Desk,
     request: Mapping[str, Any],
-    members: builtins.list[Member],
-    included: builtins.list[str] | None,
+    members: Iterable[Member],
+    included: Iterable[str],
 ) -> None:
     """Raises ObjectNotFound for an id that names nothing at that point, or nothing that the
     actor may see."""
-    if included is None:
-        return
     visibility = Visibility.at_desk(desk, request, "read")
     there = {member.object_id: member for member in members}
     for object_id in included:

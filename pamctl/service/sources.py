@@ -7,10 +7,10 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from typing import NamedTuple
 
 from pamctl.encoding.identifiers import new_identifier
 from pamctl.encoding.timestamps import from_nanoseconds
+from pamctl.named_tuples import NamedTuple
 
 Clock = Callable[[], int]
 """Nanoseconds since 1970, UTC."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from pamctl.errors import EmbeddingSpaceMismatch, InvalidRequest
 from pamctl.limits import EMBEDDING_DIMENSIONS_MAX
-from pamctl.rules.spaces import redescribed, same_space
+from pamctl.rules.spaces import BUILT_IN, redescribed, same_space
 from pamctl.service.authority import require
 
 if TYPE_CHECKING:
@@ -132,7 +132,9 @@ def unknown_space(space_id: str, scope_id: str) -> EmbeddingSpaceMismatch:
     """What is answered about a space that a scope does not have."""
     return EmbeddingSpaceMismatch(
         f"there is no Embedding Space {space_id} in {scope_id}",
-        hint="`pamctl space list` shows those of the scope; `pamctl space add` describes another",
+        hint="`pamctl embed run --builtin` makes it, and vectors of what is in the scope"
+        if space_id == BUILT_IN
+        else "`pamctl space list` shows those of the scope; `pamctl space add` describes another",
         policy_rule_id="embedding_space_required",
         embedding_space_id=space_id,
     )

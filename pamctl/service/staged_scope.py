@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from pamctl.encoding.base64url import encode
 from pamctl.encoding.canonical import is_plain
 from pamctl.errors import AccessDenied, PamError
+from pamctl.named_tuples import NamedTuple
 from pamctl.service import idempotency
 from pamctl.service.admission import admit, discreet, refusal, shown
 from pamctl.service.desk import Change, identifying
@@ -88,9 +89,12 @@ class StagedScope:
         self._absent_keys = self._scope.index.absent_keys(_texts(requests, "idempotency_key"))
         self.desk.absent = self._scope.index.absent_objects(_texts(requests, "object_id"))
 
-    def perform(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    def perform(
+        self, operation: str, request: Mapping[str, Any], *, plain: bool = False
+    ) -> dict[str, Any]:
+        """Stage an operation. plain: whether the request is known to be plain."""
         # What a request brings stands one level deeper in a version, and in a digest.
-        self.desk.plain_request = is_plain(request, levels_around=1)
+        self.desk.plain_request = plain or is_plain(request, levels_around=1)
         try:
             return self._perform(operation, request)
         except AccessDenied as denied:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from pamctl.errors import ObjectNotFound
+from pamctl.model.documents import check
 from pamctl.service.open_store import DEFAULT_SCOPE, OpenStore
 from pamctl.service.scopes import OWNER, index_state
 from pamctl.service.sources import Clock, Entropy, Sources
@@ -67,11 +68,13 @@ def init_store(
 ) -> Store:
     """Make a store in the directory `path` with its default scope, and open it.
 
-    Does nothing to a store that is there already.
+    Does nothing to a store that is there already. Raises InvalidRequest for what is no scope
+    id and no actor, before anything is made.
 
     owner_key: whether to make the owner's key and bind it to `actor`, so that what it writes
         is signed; `seal` is what the key is encrypted with, if at all.
     """
+    check("requests/scope_create", {"scope_id": default_scope, "actor": actor})
     sources = _sources(clock, entropy)
     config = {
         "format": FORMAT,

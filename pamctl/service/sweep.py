@@ -64,10 +64,10 @@ def _forget_vectors(scope: OpenScope) -> None:
 
     with lock(scope.layout):
         for _, space in stored_spaces(scope.layout):
-            space.take_away(
-                {
-                    row.object_id
-                    for row in space.held()
-                    if (version := scope.index.version(row.version_id)) is None or version.erased
-                }
-            )
+            gone = {
+                object_id
+                for object_id, version_id in space.held()
+                if (version := scope.index.version(version_id)) is None or version.erased
+            }
+            if gone:
+                space.take_away(gone)

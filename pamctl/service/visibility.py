@@ -8,9 +8,10 @@ Memory Object. To everyone else it is not there. It never opens a way to what it
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pamctl.errors import AccessDenied, ObjectNotFound, ScopeNotFound
+from pamctl.named_tuples import NamedTuple
 from pamctl.rules.authorization import Sight
 from pamctl.service.authority import NOTHING, disclosed, disclosed_ids, require_of
 

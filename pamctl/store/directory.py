@@ -20,10 +20,7 @@ from pamctl.errors import (
     UnknownFormat,
 )
 from pamctl.limits import DOCUMENT_BYTES_MAX
-from pamctl.store import files
-from pamctl.store.file_systems import warning
 from pamctl.store.layout import FORMAT, FORMAT_VERSION, STORE_FOLDER, ScopeLayout, StoreLayout
-from pamctl.store.lock import exclusive
 from pamctl.store.plain_files import open_plain, require_own_folder
 
 if TYPE_CHECKING:
@@ -48,6 +45,8 @@ class StoreDirectory:
         if self._warned:
             return []
         self._warned = True
+        from pamctl.store.file_systems import warning  # who only reads asks for none
+
         told = warning(self.layout.root)
         return [] if told is None else [told]
 
@@ -95,6 +94,8 @@ class StoreDirectory:
         `store.json` is written last: a store whose making was interrupted is none, and
         making it again completes it.
         """
+        from pamctl.store import files
+
         layout = StoreLayout(root)
         if not layout.store_file.exists():
             for folder in reversed([p for p in root.parents if not p.exists()]):
@@ -145,7 +146,9 @@ class StoreDirectory:
         taken by another scope.
         """
         # Here, because what only reads must not pay for the writer.
+        from pamctl.store import files
         from pamctl.store.commit import first_ledger
+        from pamctl.store.lock import exclusive
 
         layout = self.layout.scope(scope["scope_id"])
         files.ensure_directory(self.layout.scopes)
@@ -171,6 +174,9 @@ class StoreDirectory:
     def adopt_scope(self, built: Path, scope_id: str) -> None:
         """Take over the folder of a scope that was built elsewhere in the store. It appears
         whole, by one rename. Raises ServiceUnavailable where there is one by now."""
+        from pamctl.store import files
+        from pamctl.store.lock import exclusive
+
         layout = self.layout.scope(scope_id)
         files.ensure_directory(self.layout.scopes)
         with exclusive(self.layout.lock):
@@ -185,6 +191,8 @@ class StoreDirectory:
 
     def _set_aside_unfinished_scopes(self) -> None:
         """Move what is left of a scope whose making was interrupted; the lock is held."""
+        from pamctl.store import files
+
         for name in os.listdir(self.layout.scopes):
             if name.startswith("."):
                 files.ensure_directory(self.layout.quarantine)
@@ -194,7 +202,10 @@ class StoreDirectory:
         try:
             data = _read(layout.scope_file)
         except (FileNotFoundError, NotADirectoryError):
-            raise StoreDamaged(f"the scope folder {layout.root} has no scope.json") from None
+            raise StoreDamaged(
+                f"the scope folder {layout.root} has no scope.json",
+                hint="run `pamctl fsck` to see what is damaged",
+            ) from None
         return _document(layout.scope_file, data)
 
 

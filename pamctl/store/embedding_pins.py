@@ -11,12 +11,12 @@ import os
 from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
 
 import orjson
 
 from pamctl.encoding.canonical import canonical
 from pamctl.encoding.digests import is_sha256_digest
+from pamctl.named_tuples import NamedTuple
 from pamctl.store import files
 from pamctl.store.layout import scope_folder
 from pamctl.store.plain_files import open_plain, require_own_folder

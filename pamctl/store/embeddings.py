@@ -17,16 +17,17 @@ import struct
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from itertools import groupby
+from io import BytesIO
+from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import NamedTuple
 
 import orjson
 
 from pamctl.encoding.canonical import canonical
-from pamctl.encoding.digests import sha256_digest
 from pamctl.errors import StoreDamaged
+from pamctl.named_tuples import NamedTuple
 from pamctl.store import files
+from pamctl.store.embedding_lines import Embedded, Lines, first_lines, line
 from pamctl.store.embedding_pins import Pin, Pins
 from pamctl.store.layout import ScopeLayout, scope_folder
 from pamctl.store.lock import exclusive
@@ -36,16 +37,6 @@ FLOAT_BYTES = 4
 
 _GITIGNORE = b"/lock\n"
 _VECTORS, _LINES, _PINNED, _SPACE = ".f32", ".jsonl", ".pinned", "space.json"
-
-
-class Embedded(NamedTuple):
-    """One vector of a space: of which version of which object, the number of the pair of files
-    that it is in, and its place there."""
-
-    object_id: str
-    version_id: str
-    pair: int
-    place: int
 
 
 class NewEmbedding(NamedTuple):
@@ -94,15 +85,22 @@ class EmbeddingFiles:
         self._dimensions = dimensions
         self._pins = Pins(self._folder)
 
-    def rows(self) -> dict[str, Embedded]:
-        """The vectors that there are, by object, in the order in which they came."""
-        return self._pair().rows(self._folder)
+    def versions(self) -> dict[str, str]:
+        """Of which version the vector of each object is, by object, in the order in which they
+        came."""
+        return self._lines().versions()
 
-    def held(self) -> list[Embedded]:
-        """Every vector that somebody may be given: those of `rows`, and those that snapshots
-        pin."""
-        pinned = (row for _, pair, _ in self._pinned() for row in pair.all(self._folder))
-        return [*self.rows().values(), *pinned]
+    def rows(self, objects: Collection[str]) -> dict[str, Embedded]:
+        """The vectors that some objects have, by object."""
+        return self._lines().rows(objects)
+
+    def held(self) -> Iterator[tuple[str, str]]:
+        """Object and version of every vector that is in the files: those that count, those that
+        others came for, and those that snapshots pin."""
+        pinned = (lines for _, lines, _ in self._pinned())
+        for lines in chain([self._lines()], pinned):
+            for row in lines.all():
+                yield row.object_id, row.version_id
 
     def mark(self) -> tuple[int, ...]:
         """Differs when the vectors do; cheap to ask for."""
@@ -115,9 +113,9 @@ class EmbeddingFiles:
     def hold(self) -> HeldVectors:
         """The vectors as they are now, kept open."""
         while True:
-            pair = self._pair()
+            lines = self._lines()
             with contextlib.suppress(FileNotFoundError):  # replaced meanwhile
-                return self._held(pair, pair.identity)
+                return self._held(lines, lines.identity)
 
     def pinned(self, snapshot_id: str) -> Pin | None:
         """What a snapshot pins of the space; None for nothing."""
@@ -129,23 +127,23 @@ class EmbeddingFiles:
             return self._held(self._numbered(pin.pair).first(pin.vectors), pin.identity)
         return None
 
-    def _held(self, pair: _Pair, identity: str) -> HeldVectors:
-        descriptor = open_plain(self._path(pair.number, _VECTORS)) if pair.number else -1
+    def _held(self, lines: Lines, identity: str) -> HeldVectors:
+        descriptor = open_plain(self._path(lines.number, _VECTORS)) if lines.number else -1
         try:
-            places = {row.version_id: row.place for row in pair.rows(self._folder).values()}
+            places = lines.places()
         except StoreDamaged:
             os.close(descriptor)
             raise
         return HeldVectors(
-            self._space_id, self._dimensions, descriptor, pair.vectors, places, identity
+            self._space_id, self._dimensions, descriptor, lines.vectors, places, identity
         )
 
     def pin(self, snapshot_id: str) -> None:
         """Keep the vectors that there are now for a snapshot, whatever is put afterwards and
         for as long as none of them has to be taken away. The caller holds the lock."""
-        pair = self._pair()
-        if pair.number:
-            self._pins.put(Pin(snapshot_id, pair.number, pair.vectors, pair.identity))
+        lines = self._lines()
+        if lines.number:
+            self._pins.put(Pin(snapshot_id, lines.number, lines.vectors, lines.identity))
 
     def vectors(self, wanted: Iterable[Embedded]) -> Iterator[tuple[Embedded, tuple[float, ...]]]:
         """The numbers of some rows. What was taken away meanwhile is passed over."""
@@ -172,25 +170,29 @@ class EmbeddingFiles:
             if path.stat().st_size > size:
                 files.cut_durably(path, size)  # of a writer that died
         files.append_durably(vectors, b"".join(new.vector for new in embeddings), kept * stride)
-        added = b"".join(_line(new.object_id, new.version_id) for new in embeddings)
+        added = b"".join(line(new.object_id, new.version_id) for new in embeddings)
         files.append_durably(self._path(number, _LINES), added, lines)
 
     def keep(self, wanted: Collection[str]) -> int:
         """Take away the vectors of all other objects, and what older vectors of these still
         take up. Returns how many objects lost theirs. The caller holds the lock."""
-        pair = self._pair()
-        number, rows = pair.number, pair.rows(self._folder)
-        if number == 0:
+        lines = self._lines()
+        if lines.number == 0:
             return 0
-        kept = [row for object_id, row in rows.items() if object_id in wanted]
-        found = list(self._read(kept))
-        lines = b"".join(_line(row.object_id, row.version_id) for row, _ in found)
-        referred, number = self._keep_pins(wanted, number + 1)
+        places = lines.places()
+        counting = (row for row in lines.all() if places.get(row.version_id) == row.place)
+        kept = (row for row in counting if row.object_id in wanted)
+        referred, number = self._keep_pins(wanted, lines.number + 1)
+        said, lost = BytesIO(), len(places)
         # A writer that died may have left vectors under this number, and no lines.
-        files.replace_whole(self._path(number, _VECTORS), b"".join(data for _, data in found))
-        files.replace_whole(self._path(number, _LINES), lines)
+        with files.writing_whole(self._path(number, _VECTORS)) as vectors:
+            for row, data in self._read(kept):
+                vectors.write(data)
+                said.write(line(row.object_id, row.version_id))
+                lost -= 1
+        files.replace_whole(self._path(number, _LINES), said.getvalue())
         files.remove_durably(self._leftovers(referred | {number}))
-        return len(rows) - len(found)
+        return lost
 
     def has_leftovers(self) -> bool:
         """Whether a writer died before he removed what no longer counts."""
@@ -202,19 +204,19 @@ class EmbeddingFiles:
         `number` on: a pin that held one of them is gone. Returns the pairs that are pinned
         now, and the next free number."""
         referred: set[int] = set()
-        for pair_number, pair, pins in self._pinned():
-            objects = [row.object_id for row in pair.all(self._folder)]
+        for pair, lines, pins in self._pinned():
+            objects = [row.object_id for row in lines.all()]
             if all(object_id in wanted for object_id in objects):
-                referred.add(pair_number)
+                referred.add(pair)
                 continue
             lost = next(n for n, object_id in enumerate(objects) if object_id not in wanted)
             kept = [pin for pin in pins if pin.vectors <= lost]
             if kept:
                 count = max(pin.vectors for pin in kept)
-                data = _bytes_of(self._path(pair_number, _VECTORS))
-                size = count * self._dimensions * FLOAT_BYTES
-                files.replace_whole(self._path(number, _VECTORS), data[:size])
-                files.replace_whole(self._path(number, _PINNED), pair.first(count).lines)
+                with files.writing_whole(self._path(number, _VECTORS)) as vectors:
+                    for _, data in self._read(islice(lines.all(), count)):
+                        vectors.write(data)
+                files.replace_whole(self._path(number, _PINNED), lines.first(count).data)
                 for pin in kept:
                     self._pins.put(pin._replace(pair=number))
                 referred.add(number)
@@ -222,23 +224,23 @@ class EmbeddingFiles:
             self._pins.remove(pin for pin in pins if pin.vectors > lost)
         return referred, number
 
-    def _pinned(self) -> Iterator[tuple[int, _Pair, list[Pin]]]:
+    def _pinned(self) -> Iterator[tuple[int, Lines, list[Pin]]]:
         """Each pair that is pinned, whole, with its pins."""
         for number, pins in self._pins.by_pair():
             with contextlib.suppress(FileNotFoundError):
                 yield number, self._numbered(number), pins
 
-    def _numbered(self, number: int) -> _Pair:
-        """A pair that snapshots pin, which may be the current one too."""
+    def _numbered(self, number: int) -> Lines:
+        """The lines of a pair that snapshots pin, which may be the current one too."""
         try:
-            return _Pair(number, *self._whole_lines(number, _PINNED))
+            return Lines(self._folder, number, *self._whole_lines(number, _PINNED))
         except FileNotFoundError:
-            return _Pair(number, *self._whole_lines(number, _LINES))
+            return Lines(self._folder, number, *self._whole_lines(number, _LINES))
 
     def take_away(self, objects: Collection[str]) -> None:
         """Take away the vectors of these objects, pinned ones too. The caller holds the lock."""
-        if any(row.object_id in objects for row in self.held()):
-            self.keep(self.rows().keys() - objects)
+        if any(object_id in objects for object_id, _ in self.held()):
+            self.keep(self.versions().keys() - objects)
 
     def size(self) -> int:
         """Bytes that the vectors take up, those that count no more included."""
@@ -247,14 +249,14 @@ class EmbeddingFiles:
             return self._path(number, _VECTORS).stat().st_size
         return 0
 
-    def _pair(self) -> _Pair:
-        """The current pair of files."""
+    def _lines(self) -> Lines:
+        """Those of the current pair of files."""
         while True:
             number = self._number()
             if number == 0:
-                return _Pair(0, b"", 0)
+                return Lines(self._folder, 0, b"", 0)
             try:
-                return _Pair(number, *self._whole_lines(number, _LINES))
+                return Lines(self._folder, number, *self._whole_lines(number, _LINES))
             except FileNotFoundError:
                 if self._number() == number:
                     raise StoreDamaged(
@@ -279,8 +281,8 @@ class EmbeddingFiles:
         vectors = self._path(number, _VECTORS).stat().st_size // stride
         count = data.count(b"\n")
         if count <= vectors:
-            return data[: data.rfind(b"\n") + 1], count
-        return _first_lines(data, vectors), vectors
+            return data if data.endswith(b"\n") else data[: data.rfind(b"\n") + 1], count
+        return first_lines(data, vectors), vectors
 
     def _read(self, wanted: Iterable[Embedded]) -> Iterator[tuple[Embedded, bytes]]:
         stride = self._dimensions * FLOAT_BYTES
@@ -307,43 +309,6 @@ class EmbeddingFiles:
 
     def _path(self, number: int, suffix: str) -> Path:
         return self._folder / f"{number:08d}{suffix}"
-
-
-class _Pair(NamedTuple):
-    """A pair of files: its number, 0 for none, the lines that count, and how many they are."""
-
-    number: int
-    lines: bytes
-    vectors: int
-
-    @property
-    def identity(self) -> str:
-        """Tells apart any two states of a space's files."""
-        return sha256_digest(b"%d\n%b" % (self.number, self.lines))
-
-    def first(self, count: int) -> _Pair:
-        """The same with no more than its first vectors."""
-        return _Pair(self.number, _first_lines(self.lines, count), min(count, self.vectors))
-
-    def rows(self, folder: Path) -> dict[str, Embedded]:
-        """The vectors that count, by object. Raises StoreDamaged, which names the folder."""
-        rows: dict[str, Embedded] = {}
-        for row in self.all(folder):
-            rows.pop(row.object_id, None)
-            rows[row.object_id] = row
-        return rows
-
-    def all(self, folder: Path) -> Iterator[Embedded]:
-        """Every vector, in their order. Raises as `rows`."""
-        for place, line in enumerate(self.lines.split(b"\n")[: self.vectors]):
-            try:
-                found = orjson.loads(line)
-                yield Embedded(found["object_id"], found["version_id"], self.number, place)
-            except (orjson.JSONDecodeError, KeyError, TypeError) as cause:
-                raise StoreDamaged(
-                    f"line {place + 1} of the vectors in {folder} cannot be read",
-                    hint="delete the folder, and put the vectors again",
-                ) from cause
 
 
 def lock(layout: ScopeLayout) -> AbstractContextManager[None]:
@@ -374,21 +339,6 @@ def stored_spaces(layout: ScopeLayout) -> Iterator[tuple[str, EmbeddingFiles]]:
             ) from cause
         if type(dimensions) is int and dimensions > 0 and scope_folder(str(space_id)) == name:
             yield space_id, EmbeddingFiles(layout, space_id, dimensions)
-
-
-def _first_lines(data: bytes, count: int) -> bytes:
-    """As many lines, where there are more."""
-    end = 0
-    for _ in range(count):
-        end = data.find(b"\n", end) + 1
-        if end == 0:
-            return data
-    return data[:end]
-
-
-def _line(object_id: str, version_id: str) -> bytes:
-    named: Mapping[str, str] = {"object_id": object_id, "version_id": version_id}
-    return canonical(dict(named)) + b"\n"
 
 
 def _bytes_of(path: Path) -> bytes:

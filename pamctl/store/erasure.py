@@ -10,12 +10,13 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.encoding.canonical import canonical
 from pamctl.encoding.digests import sha256_digest, sha256_hex
 from pamctl.errors import StoreDamaged
 from pamctl.limits import DOCUMENT_BYTES_MAX
+from pamctl.named_tuples import NamedTuple
 from pamctl.store import files
 from pamctl.store.layout import ScopeLayout
 from pamctl.store.leftovers import Traces

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import NamedTuple
+
+from pamctl.named_tuples import NamedTuple
 
 MOUNTS = Path("/proc/self/mountinfo")
 """Where Linux lists the mounts that a process sees; elsewhere there is no such file."""

@@ -13,22 +13,22 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, NotRequired, TypedDict, cast, get_args
+from typing import Literal, NotRequired, TypedDict, cast, get_args
 
 from pamctl.encoding.canonical import canonical
 from pamctl.encoding.strict_json import parse
 from pamctl.encoding.timestamps import instant
 from pamctl.errors import InvalidRequest, PamError, StoreDamaged
-from pamctl.limits import KEY_RECORDS_MAX
+from pamctl.limits import KEY_RECORD_BYTES_MAX, KEY_RECORDS_MAX
+from pamctl.named_tuples import NamedTuple
 from pamctl.store.plain_files import open_plain
 
 Role = Literal["adapter", "author"]
 KeyStatus = Literal["active", "revoked", "compromised"]
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
-KEY_ID = re.compile(r"[0-9a-f]{16}\Z")
+NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z"
+KEY_ID = r"[0-9a-f]{16}\Z"
 TRUSTED = "trusted"
-_RECORD_BYTES_MAX = 65536
 _STATUSES: tuple[str, ...] = get_args(KeyStatus)
 _ROLES: tuple[str, ...] = get_args(Role)
 _TIMES = ("valid_from", "valid_to", "revoked_at")
@@ -114,8 +114,15 @@ def _is_author(record: KeyRecord) -> bool:
 
 
 def text(record: KeyRecord) -> bytes:
-    """The bytes of a record's file."""
-    return canonical(dict(record)) + b"\n"
+    """The bytes of a record's file. Raises InvalidRequest for one that would not be read."""
+    data = canonical(dict(record)) + b"\n"
+    if len(data) > KEY_RECORD_BYTES_MAX:
+        raise InvalidRequest(
+            f"the record of the key {record['key_id']} would be longer than "
+            f"{KEY_RECORD_BYTES_MAX} bytes (limits.KEY_RECORD_BYTES_MAX)",
+            hint="say it in fewer words",
+        )
+    return data
 
 
 def load_all(folder: Path) -> dict[str, KeyRecord]:
@@ -152,7 +159,7 @@ def _texts(
         )
     for file_name in names:
         name = file_name.removesuffix(".json")
-        if name != file_name and NAME.match(name):
+        if name != file_name and re.match(NAME, name):
             try:
                 data = _bytes(folder / file_name)
             except StoreDamaged:
@@ -166,7 +173,7 @@ def _texts(
 def _bytes(path: Path) -> bytes | None:
     try:
         with os.fdopen(open_plain(path), "rb") as file:
-            return file.read(_RECORD_BYTES_MAX + 1)
+            return file.read(KEY_RECORD_BYTES_MAX + 1)
     except FileNotFoundError:
         return None
 

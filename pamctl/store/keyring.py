@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 from pamctl.crypto.keys import PrivateKey, PublicKey
-from pamctl.crypto.private_pem import is_encrypted
+from pamctl.encoding.identifiers import is_identifier
 from pamctl.encoding.timestamps import instant
 from pamctl.errors import InvalidRequest, ObjectNotFound, PamError, StoreDamaged
+from pamctl.named_tuples import NamedTuple
 from pamctl.store import files, key_records
 from pamctl.store.key_files import read_private
 from pamctl.store.key_records import (
@@ -93,7 +94,8 @@ class Keyring:
             owner: whether it is the key of the store's owner.
             seal: what the private key is encrypted with; None leaves it plain.
 
-        Raises InvalidRequest when the name is taken, whatever has taken it.
+        Raises InvalidRequest when the name is taken, whatever has taken it, for what no actor
+        can be called, and for a key that would end before it begins.
         """
         path = self._private_path(name)
         record: KeyRecord = {
@@ -104,8 +106,9 @@ class Keyring:
             "valid_to": valid_to,
             "created_at": now,
         }
+        _require_span(record)
         if actor_id is not None:
-            record["actor_id"] = actor_id
+            record["actor_id"] = _actor(actor_id)
         if owner:
             record["owner"] = True
         files.ensure_directory(self.directory, mode=0o700)
@@ -152,7 +155,11 @@ class Keyring:
             data = read_private(path)
         except FileNotFoundError:
             raise self._no_such_key(name) from None
-        passphrase = unlock(name) if unlock is not None and is_encrypted(data) else None
+        passphrase = None
+        if unlock is not None:
+            from pamctl.crypto.private_pem import is_encrypted  # who verifies does without
+
+            passphrase = unlock(name) if is_encrypted(data) else None
         key = PrivateKey.from_pem(data, passphrase)
         if key.public.key_id != self.show(name)["key_id"]:
             raise StoreDamaged(f"{path} is not the private key of {self._record_path(name)}")
@@ -163,7 +170,7 @@ class Keyring:
         Raises ObjectNotFound."""
         _check_name(name)
         record = load(self._record_path(name))
-        if record is None and KEY_ID.match(name):
+        if record is None and re.match(KEY_ID, name):
             record = load(self._trusted / f"{name}.json")
         if record is None:
             raise self._no_such_key(name)
@@ -191,9 +198,11 @@ class Keyring:
         valid_from: str | None = None,
         valid_to: str | None = None,
     ) -> KeyRecord:
-        """Trust a key of somebody else's in a role; it keeps the roles that it has.
+        """Trust a key of somebody else's in a role. It keeps the roles that it has, and what is
+        not said anew: whom it belongs to, so that nobody is unbound by the way, and its validity.
 
-        Raises InvalidRequest for a key that is revoked here: trust does not come back.
+        Raises InvalidRequest for a key that is revoked here, because trust does not come back,
+        for what no actor can be called, and for a key that would end before it begins.
         """
         path = self._trusted / f"{key.key_id}.json"
         before = load(path)
@@ -202,18 +211,24 @@ class Keyring:
                 f"the key {key.key_id} is {before['status']} and cannot be trusted again",
                 hint="ask its owner for a new key",
             )
-        roles: set[Role] = {role, *(before.get("roles", ()) if before else ())}
-        record: KeyRecord = {
+        record: KeyRecord = before or {
             "key_id": key.key_id,
             "public_key_spki_b64u": key.spki_b64u,
             "status": "active",
-            "valid_from": valid_from,
-            "valid_to": valid_to,
+            "valid_from": None,
+            "valid_to": None,
             "created_at": now,
-            "roles": sorted(roles),
         }
+        roles: set[Role] = {role, *record.get("roles", ())}
+        record["roles"] = sorted(roles)
+        record["created_at"] = now
+        if valid_from is not None:
+            record["valid_from"] = valid_from
+        if valid_to is not None:
+            record["valid_to"] = valid_to
+        _require_span(record)
         if actor_id is not None:
-            record["actor_id"] = actor_id
+            record["actor_id"] = _actor(actor_id)
         if adapter_id is not None:
             record["adapter_id"] = adapter_id
         files.ensure_directory(self.directory, mode=0o700)
@@ -235,7 +250,8 @@ class Keyring:
 
         at: when it ceased to count, `now` or before it; without it that is `now`.
 
-        Raises ObjectNotFound, and InvalidRequest for a time that is still to come.
+        Raises ObjectNotFound, and InvalidRequest for a time that is still to come, and for a
+        reason that has no room in the record.
         """
         record = self.show(name)
         if at is not None and instant(at) > instant(now):
@@ -282,8 +298,27 @@ def _worse(status: KeyStatus) -> KeyStatus:
     return "compromised" if status == "compromised" else "revoked"
 
 
+def _actor(actor_id: str) -> str:
+    """The actor to bind. Raises InvalidRequest for what no actor can be called."""
+    if not is_identifier(actor_id):
+        raise InvalidRequest(
+            f"{actor_id[:80]!r} is no identifier of an actor",
+            hint="it is a scheme, a colon and a name, such as actor:local:agent",
+        )
+    return actor_id
+
+
+def _require_span(record: KeyRecord) -> None:
+    begins, ends = record["valid_from"], record["valid_to"]
+    if begins is not None and ends is not None and instant(ends) < instant(begins):
+        raise InvalidRequest(
+            f"a key that is valid from {begins} cannot end at {ends}",
+            hint="give a later --valid-to",
+        )
+
+
 def _check_name(name: str) -> None:
-    if NAME.match(name) is None:
+    if re.match(NAME, name) is None:
         raise InvalidRequest(
             f"{name[:80]!r} is no name for a key",
             hint="use up to 64 letters, digits, dots, dashes and underscores",

@@ -10,7 +10,7 @@ import re
 from functools import cached_property
 from pathlib import Path
 
-from pamctl.encoding.digests import sha256_hex
+from pamctl.encoding.digests import is_sha256_digest, sha256_hex
 from pamctl.limits import SLUG_CHARS_MAX
 
 STORE_FOLDER = ".pam"
@@ -18,8 +18,8 @@ FORMAT = "pam-store"
 FORMAT_VERSION = 1
 """The one format version that this pamctl reads and writes; any other is refused."""
 
-_ADDRESS = re.compile(r"sha256:([0-9a-f]{64})\Z")
-_PACK_NAME = re.compile(r"[0-9a-f]{64}\Z")
+FOUNDING_ENTRIES = 2
+"""Entries of a scope that nothing has happened in: what binds it to its store, and a policy."""
 
 
 class _Rooted:
@@ -158,10 +158,9 @@ def scope_folder(scope_id: str) -> str:
 def address_digits(address: str) -> str:
     """The 64 digits of an address. Raises ValueError for anything else: an address read
     from a hostile store must never become a path."""
-    match = _ADDRESS.match(address)
-    if match is None:
+    if not is_sha256_digest(address):
         raise ValueError(f"not a version address: {address[:80]!r}")
-    return match[1]
+    return address.removeprefix("sha256:")
 
 
 def pack_name(file_name: str) -> str | None:
@@ -172,4 +171,4 @@ def pack_name(file_name: str) -> str | None:
 
 def is_pack_name(value: object) -> bool:
     """Whether `value` names a pack. What does not must never become a path."""
-    return isinstance(value, str) and _PACK_NAME.match(value) is not None
+    return isinstance(value, str) and is_sha256_digest(f"sha256:{value}")

@@ -18,7 +18,6 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import orjson
 
@@ -26,6 +25,7 @@ from pamctl.crypto.merkle import HASH_BYTES, CompactRange, leaf_hash, node_hash,
 from pamctl.encoding.digests import sha256_hex
 from pamctl.errors import PamError, StoreDamaged
 from pamctl.limits import DOCUMENT_BYTES_MAX
+from pamctl.named_tuples import NamedTuple
 from pamctl.store.layout import ScopeLayout, StoreLayout
 from pamctl.store.ledger import damaged_ledger
 from pamctl.store.plain_files import open_plain, require_sole_name

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pamctl.encoding.canonical import canonical
-from pamctl.encoding.digests import sha256_digest, sha256_hex
+from pamctl.encoding.digests import sha256, sha256_hex
 from pamctl.errors import InvalidObject
 from pamctl.store import files
 from pamctl.store.layout import ScopeLayout, pack_name
@@ -18,6 +18,24 @@ from pamctl.store.versions import version_files
 
 _CONTENT = b'"canonical_content":'
 _IDENTIFIERS = ("object_id", "relationship_id", "delegation_id")
+
+
+class Addresses:
+    """The addresses of versions, as digests: those that a scope's ledger names, and those of
+    them that were erased. There may be hundreds of thousands."""
+
+    def __init__(self, every: Collection[bytes], erased: Collection[bytes]) -> None:
+        self._every = every
+        self._erased = erased
+
+    def has(self, address: str) -> bool:
+        """Whether the ledger names it."""
+        return bytes.fromhex(address[7:]) in self._every
+
+    def has_kept(self, data: bytes) -> bool:
+        """Whether the ledger names a version of these bytes, and it was not erased."""
+        digest = sha256(data).digest()
+        return digest in self._every and digest not in self._erased
 
 
 class Traces:
@@ -62,7 +80,7 @@ def erase_from_leftovers(
     quarantine: Path,
     traces: Traces,
     *,
-    committed: Mapping[str, bool],
+    committed: Addresses,
     announced: Collection[str],
 ) -> list[str]:
     """Take what was erased out of orphaned versions and packs, and out of quarantine.
@@ -72,9 +90,8 @@ def erase_from_leftovers(
 
     Arguments:
         quarantine: the folder where this scope's leftovers are set aside.
-        committed: addresses that the ledger names, and whether each was erased. A copy of a
-            version that was not belongs to an object that has a say of its own, whatever it
-            holds.
+        committed: what the ledger names. A copy of a version that was not erased belongs to an
+            object that has a say of its own, whatever it holds.
         announced: packs that the ledger names.
 
     Returns sentences for the user.
@@ -82,7 +99,7 @@ def erase_from_leftovers(
     orphans = [
         path
         for address, path, is_stub in version_files(layout)
-        if not is_stub and address not in committed and traces.in_line(path.read_bytes())
+        if not is_stub and not committed.has(address) and traces.in_line(path.read_bytes())
     ]
     files.remove_durably(orphans)
     count = len(orphans)
@@ -105,7 +122,7 @@ def erase_from_leftovers(
 
 
 def _erase_from_orphaned_pack(
-    layout: ScopeLayout, name: str, traces: Traces, committed: Mapping[str, bool]
+    layout: ScopeLayout, name: str, traces: Traces, committed: Addresses
 ) -> int:
     """Write an orphaned pack anew, without what was erased, and without stubs of an erasure
     that never came to its commit. How many versions were erased.
@@ -126,7 +143,7 @@ def _erase_from_orphaned_pack(
     return len(lines) - len(rest)
 
 
-def _erase_lines(path: Path, traces: Traces, committed: Mapping[str, bool]) -> int:
+def _erase_lines(path: Path, traces: Traces, committed: Addresses) -> int:
     """Take lines that hold something erased out of a file in quarantine; how many."""
     lines = path.read_bytes().split(b"\n")
     kept = [line for line in lines if not _is_erased(line, traces, committed)]
@@ -139,8 +156,8 @@ def _erase_lines(path: Path, traces: Traces, committed: Mapping[str, bool]) -> i
     return len(lines) - len(kept)
 
 
-def _is_erased(line: bytes, traces: Traces, committed: Mapping[str, bool]) -> bool:
-    return traces.in_line(line) and committed.get(sha256_digest(line)) is not False
+def _is_erased(line: bytes, traces: Traces, committed: Addresses) -> bool:
+    return traces.in_line(line) and not committed.has_kept(line)
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -27,10 +27,19 @@ def mending(store: StoreLayout, folder: str | None) -> Iterator[Mender]:
     """The means to mend one scope, or with None what belongs to the whole store, with its
     lock held. Raises ServiceUnavailable where a writer keeps it."""
     lock = store.lock if folder is None else ScopeLayout(store.scopes / folder).lock
+    if folder is not None and not os.path.lexists(lock.parent):
+        _make_again(lock.parent)
     if not lock.parent.is_dir():
         raise StoreDamaged(f"there is no folder {lock.parent}")
     with exclusive(lock):
         yield Mender(store, folder)
+
+
+def _make_again(scope: Path) -> None:
+    """Make the folder of a scope that is gone, within the store. Durable."""
+    if not scope.parent.is_symlink():
+        files.ensure_directory(scope.parent)
+        files.ensure_directory(scope)
 
 
 class Mender:

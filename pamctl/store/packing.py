@@ -10,11 +10,12 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.encoding.digests import sha256_digest, sha256_hex
 from pamctl.errors import StoreDamaged
 from pamctl.limits import LOOSE_VERSIONS_MAX, SMALL_PACK_BYTES, SMALL_PACKS_MAX
+from pamctl.named_tuples import NamedTuple
 from pamctl.store import files
 from pamctl.store.commit import NewEntry
 from pamctl.store.layout import ScopeLayout, address_digits

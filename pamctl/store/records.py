@@ -5,8 +5,10 @@ Named tuples, because a batch makes a hundred thousand of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from pamctl.named_tuples import NamedTuple
 
 CHAIN_START = "0" * 64
 """`prev` of a ledger's first entry, and the head of an empty ledger."""
@@ -101,3 +103,24 @@ class Commit(NamedTuple):
     def after(self) -> Position:
         """The position behind it."""
         return Position(*self.end)
+
+
+_Read = TypeVar("_Read", bound="Transaction | Commit")
+
+
+def portions(transactions: Iterable[_Read], weight: int) -> Iterator[list[_Read]]:
+    """Transactions, so many at a time that they fit in memory: as soon as they have so many
+    entries and moved versions."""
+    portion: list[_Read] = []
+    held = 0
+    for transaction in transactions:
+        portion.append(transaction)
+        if isinstance(transaction, Transaction):
+            held += len(transaction.entries) + len(transaction.moved)
+        else:
+            held += 1
+        if held >= weight:
+            yield portion
+            portion, held = [], 0
+    if portion:
+        yield portion

@@ -17,12 +17,13 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.encoding.canonical import canonical
 from pamctl.encoding.digests import sha256_hex
 from pamctl.encoding.strict_json import parse
 from pamctl.errors import PamError, StoreDamaged
+from pamctl.named_tuples import NamedTuple
 from pamctl.rules.subscriptions import Cursor
 from pamctl.store import files
 from pamctl.store.layout import ScopeLayout

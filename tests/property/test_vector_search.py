@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,15 +76,24 @@ def test_exact_search_equals_a_plain_ranking(
         for number, place in enumerate(places)
     )
     expected.sort(key=lambda item: (-item[0], item[1]))
+
+    def named(numbers: Sequence[int]) -> list[tuple[str, str]]:
+        return [names[number] for number in numbers]
+
     found: list[tuple[float, tuple[str, str]]] = []
     behind = None
     while True:
-        page = table.nearest(query, metric, places, size, name=names.__getitem__, behind=behind)
-        found += [(near.score, names[near.number]) for near in page]
+        page = table.nearest(query, metric, places, size, names=named, behind=behind)
+        assert all(near.name == names[near.number] for near in page)
+        found += [(near.score, near.name) for near in page]
         if len(page) < size:
             break
         behind = Behind(found[-1][0], found[-1][1])
     assert found == expected
+
+
+def numbered(numbers: Sequence[int]) -> list[tuple[str, str]]:
+    return [(str(number), "") for number in numbers]
 
 
 def test_many_rows_are_passed_over_in_blocks(tmp_path: Path, monkeypatch: Any) -> None:
@@ -94,6 +104,6 @@ def test_many_rows_are_passed_over_in_blocks(tmp_path: Path, monkeypatch: Any) -
     rows = [[math.sin(n), math.cos(n * 7), math.sin(n * 3)] for n in range(100)]
     table = table_of(tmp_path, rows)
     for places in (list(range(100)), list(range(0, 100, 2)), [97, 3, 50]):
-        page = table.nearest(rows[3], "cosine", places, 3, name=lambda n: (str(n), ""))
+        page = table.nearest(rows[3], "cosine", places, 3, names=numbered)
         best = sorted(places, key=lambda place: -plain_score(rows[place], rows[3], "cosine"))[:3]
         assert [places[near.number] for near in page] == best

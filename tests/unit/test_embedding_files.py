@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import struct
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import pytest
 from pamctl.errors import ServiceUnavailable, StoreDamaged
 from pamctl.service.store import Store
 from pamctl.store import embedding_upkeep, files
+from pamctl.store.embedding_lines import Embedded
 from pamctl.store.embeddings import EmbeddingFiles, NewEmbedding, lock, stored_spaces
 from pamctl.store.layout import ScopeLayout, scope_folder
 
@@ -36,8 +38,12 @@ def new(object_id: str, *numbers: float) -> NewEmbedding:
     return NewEmbedding(object_id, f"ver:{object_id[4:]}", struct.pack("<2f", *numbers))
 
 
+def every(space: EmbeddingFiles) -> list[Embedded]:
+    return list(space.rows(space.versions()).values())
+
+
 def held(space: EmbeddingFiles) -> dict[str, tuple[float, ...]]:
-    return {row.object_id: vector for row, vector in space.vectors(space.rows().values())}
+    return {row.object_id: vector for row, vector in space.vectors(every(space))}
 
 
 def file(layout: ScopeLayout, suffix: str) -> Path:
@@ -50,7 +56,18 @@ def test_vectors_come_back_and_later_ones_count(space: EmbeddingFiles) -> None:
     space.put([new("mem:1", 1, 2), new("mem:2", 3, 4)])
     space.put([new("mem:1", 5, 6)])
     assert held(space) == {"mem:2": (3.0, 4.0), "mem:1": (5.0, 6.0)}
-    assert [row.version_id for row in space.rows().values()] == ["ver:2", "ver:1"]
+    assert list(space.versions().values()) == ["ver:2", "ver:1"]
+
+
+def test_of_what_comes_again_the_last_counts(space: EmbeddingFiles) -> None:
+    first, second = new("mem:1", 1, 2), new("mem:1", 3, 4)._replace(version_id="ver:later")
+    for some in ([first, new("mem:2", 0, 0)], [second], [first], [first]):
+        space.put(some)
+    with contextlib.closing(space.hold()) as held:
+        assert held.places == {"ver:1": 4, "ver:2": 1}
+    space.put([second])
+    with contextlib.closing(space.hold()) as held:
+        assert held.places == {"ver:later": 5, "ver:2": 1}
 
 
 def test_what_a_writer_left_at_any_byte_is_no_vector(
@@ -74,13 +91,13 @@ def test_what_a_writer_left_at_any_byte_is_no_vector(
 
 def test_what_is_taken_away_leaves_no_byte(layout: ScopeLayout, space: EmbeddingFiles) -> None:
     space.put([new("mem:1", 1, 2), new("mem:2", 3, 4), new("mem:1", 9, 9)])
-    rows = space.rows()
+    rows = every(space)
     assert space.keep({"mem:2"}) == 1
     assert held(space) == {"mem:2": (3.0, 4.0)}
     assert file(layout, ".f32").read_bytes() == struct.pack("<2f", 3, 4)
     assert b"mem:1" not in file(layout, ".jsonl").read_bytes()
     # A reader that looked before finds nothing, and nothing wrong.
-    assert list(space.vectors(rows.values())) == []
+    assert list(space.vectors(rows)) == []
     space.put([new("mem:4", 0, 1)])
     assert held(space) == {"mem:2": (3.0, 4.0), "mem:4": (0.0, 1.0)}
 
@@ -90,25 +107,15 @@ def test_a_writer_that_dies_while_it_takes_away(
     layout: ScopeLayout, space: EmbeddingFiles, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     space.put([new("mem:1", 1, 2), new("mem:2", 3, 4)])
-    replace, remove = files.replace_whole, files.remove_durably
-    made: list[Path] = []
+    dying_in = {"vectors": "writing_whole", "lines": "replace_whole", "removal": "remove_durably"}
 
-    def dying(path: Path, data: bytes) -> None:
-        if len(made) == {"vectors": 0, "lines": 1}.get(step):
-            raise KeyboardInterrupt
-        made.append(path)
-        replace(path, data)
-
-    def gone(paths: object) -> None:
+    def dying(*_: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(files, "replace_whole", dying)
-        if step == "removal":
-            patched.setattr(files, "remove_durably", gone)
+        patched.setattr(files, dying_in[step], dying)
         with pytest.raises(KeyboardInterrupt):
             space.keep({"mem:2"})
-    assert files.remove_durably is remove
     expected = {"mem:2": (3.0, 4.0)}
     assert held(space) == (expected if step == "removal" else {"mem:1": (1.0, 2.0), **expected})
     space.keep({"mem:2"})
@@ -120,10 +127,10 @@ def test_damage_is_said_and_not_guessed_at(layout: ScopeLayout, space: Embedding
     space.put([new("mem:1", 1, 2)])
     file(layout, ".jsonl").write_bytes(b"{}\n")
     with pytest.raises(StoreDamaged):
-        space.rows()
+        space.versions()
     file(layout, ".f32").unlink()
     with pytest.raises(StoreDamaged):
-        space.rows()
+        space.versions()
 
 
 @pytest.mark.parametrize("kind", ["link", "pipe"])
@@ -140,7 +147,7 @@ def test_what_is_no_file_is_not_opened(
     else:
         os.mkfifo(path)
     with pytest.raises(StoreDamaged):
-        space.rows()
+        space.versions()
 
 
 def test_spaces_are_found_by_what_they_say_they_are(layout: ScopeLayout) -> None:
@@ -264,7 +271,7 @@ def redact(store: Store) -> Any:
 
 def with_vectors(store: Store) -> set[str]:
     layout = store.directory.scope("workspace:default")
-    return {name for _, space in stored_spaces(layout) for name in space.rows()}
+    return {name for _, space in stored_spaces(layout) for name in space.versions()}
 
 
 def test_who_redacts_and_dies_leaves_no_vector(

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -208,6 +209,26 @@ def test_a_lock_held_too_long_is_service_unavailable(
     holder.execute("ROLLBACK")
     holder.close()
     assert works(index, ledger)
+    index.close()
+
+
+def test_whoever_waits_while_others_write_one_after_the_other_is_not_left_waiting(
+    path: Path, ledger: HandMadeLedger
+) -> None:
+    index, writer = ledger.index(path), ScopeIndex(path)
+    base = index.position()
+    ledger.create("mem:new")
+    ledger.create("mem:newer")
+    first, second = ledger.transactions[-2:-1], ledger.transactions[-1:]
+    writer.prepare(base, first)
+    with ThreadPoolExecutor() as threads:
+        waiting = threads.submit(index.apply, base, first)
+        assert writer.apply(base, first)
+        writer.prepare(first[0].after, second)  # and so the lock is never free
+        assert waiting.result(timeout=60) is False
+    assert writer.apply(first[0].after, second)
+    assert index.position() == ledger.position
+    writer.close()
     index.close()
 
 

@@ -62,7 +62,7 @@ def test_an_index_that_is_gone_is_made_at_once(
     rmtree(tmp_path / ".pam" / "index")
     monkeypatch.setattr(open_scope, "_AT_ONCE_BYTES", 0)
     # Nothing is taken in by and by, and what is written next is.
-    monkeypatch.setattr(open_scope, "_chunks", lambda _: [])
+    monkeypatch.setattr(open_scope, "portions", lambda *_: [])
     with closing(pamctl.open_store(tmp_path / ".pam")) as store:
         scope = store.open_scope(SCOPES[0], fresh=True)
         assert table_rows(scope.index) == before
