@@ -245,12 +245,14 @@ A ledger proves everything but its own end: see
 ## Repair
 
 `pamctl repair` says what it would do, and does it with `--apply`. It takes bytes from packs, from
-quarantine and, with `--from DIR`, from a second copy of the store, and only where their digest is
-the one that the ledger asks for. A ledger is taken from a copy as a whole, and only when the
-check of that copy finds nothing wrong with it. Every byte that is replaced or moved away is kept
-in the store's `quarantine/`, under names that begin with `repair-`. Without `--apply` nothing in
-the store is changed, not even a modification time. A ledger from a copy that is older than an
-erasure does not know of it, and the content comes back with it: erase it again.
+quarantine and, with `--from PATH`, from a second copy of the store or an export of it, and only
+where their digest is the one that the ledger asks for. A ledger is taken from a copy as a whole,
+and only when the check of that copy finds nothing wrong with it. Repair goes by the pins that
+`fsck` goes by, the head that you saw last and those that it is given: for a ledger whose tail was
+cut off it takes a copy that has the pinned head, and no other. Every byte that is replaced or
+moved away is kept in the store's `quarantine/`, under names that begin with `repair-`. Without
+`--apply` nothing in the store is changed, not even a modification time. A ledger from a copy that
+is older than an erasure does not know of it, and the content comes back with it: erase it again.
 
 ```console
 $ rm .pam/.gitattributes

@@ -169,3 +169,6 @@ KEPT_ANSWER_BYTES_MAX = DOCUMENT_BYTES_MAX
 
 KEY_RECORDS_MAX = 10_000
 """Key records in a folder of a keyring. Every operation looks through them for its actor."""
+
+KEY_RECORD_BYTES_MAX = 65_536
+"""One key record. It holds a key, a few names, and why the key was revoked."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from pamctl.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from pamctl.audit.inventory import Inventory

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -13,6 +13,7 @@ from pamctl.encoding.timestamps import instant
 from pamctl.errors import PamError
 from pamctl.model.documents import check, is_valid
 from pamctl.model.vocabulary import ENTRY_KINDS, VERSION_EVENT_TYPES
+from pamctl.named_tuples import NamedTuple
 
 COMMITTING_EVENTS = frozenset(VERSION_EVENT_TYPES)
 """Events that name a version, all of them."""

@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from pamctl.audit.bundle_kinds import ASK
-from pamctl.audit.check import Pins
 from pamctl.audit.comparison import compare_addresses, compare_names, compare_objects
 from pamctl.audit.facts import ADDRESS, PART_LEDGER_BYTES, Facts
 from pamctl.audit.finding_kinds import VERDICT
 from pamctl.audit.findings import Finding, Findings
 from pamctl.audit.ledger import LedgerScan
-from pamctl.audit.pins import Pin, PinWatch
+from pamctl.audit.pins import Pin, Pins, PinWatch
 from pamctl.audit.reading import Line, parsed
 from pamctl.audit.versions import VersionReader
 from pamctl.crypto.merkle import CompactRange, leaf_hash
@@ -206,6 +205,8 @@ class _Scope:
         self._entries = 0
         self._committed: str | None = None
         self._tree = CompactRange() if "root" in told else None
+        # Of the ledgers that checkpoints are of, by their entries: the roots over these lines.
+        self._roots = {pin.entries: "" for pin in watch.pins if pin.root is not None}
 
     def take(self, item: Item) -> None:
         """The next line of this scope."""
@@ -233,6 +234,8 @@ class _Scope:
             leaf = leaf_hash(item.data)
         if self._tree is not None:
             self._tree.append(leaf)
+            if self._entries in self._roots:
+                self._roots[self._entries] = self._tree.root().hex()
 
     def _version(self, item: Item) -> None:
         """What stands behind a ledger line, which must be what that line commits."""
@@ -289,9 +292,9 @@ class _Scope:
         if (root, self._entries) != (told["root"], told["entries"]):
             self._report("bundle-root-wrong", "lines or leaves are not those of the root", None)
         for pin in self._watch.pins:
-            if _contradicts(pin, told):
-                message = f"the header names another ledger than the one that {pin.source}"
-                self._report("ledger-forked", message, None)
+            fault = self._contradiction(pin)
+            if fault is not None:
+                self._report(*fault, None)
         if any((pin.root, pin.entries) == (root, self._entries) for pin in self._watch.pins):
             return "pinned"
         self._report(
@@ -300,6 +303,21 @@ class _Scope:
             None,
         )
         return "unpinned"
+
+    def _contradiction(self, pin: Pin) -> tuple[str, str] | None:
+        """The finding, and what it says, where this is not what a pin is of."""
+        told, entries = self.told, self.told["entries"]
+        if pin.entries is not None and pin.entries > entries:
+            message = f"the ledger has {entries} entries, and {pin.entries} is what {pin.source}"
+            return "ledger-tail-cut", message
+        if pin.root is not None and self._roots[pin.entries] != pin.root:
+            return "ledger-forked", f"the first {pin.entries} lines are not what {pin.source}"
+        if pin.entries in (None, entries) and pin.head not in (None, told["head"]):
+            return "ledger-forked", (
+                f"the header names another head than the one that {pin.source}; whether a "
+                "selection goes on from there, only a signed checkpoint shows"
+            )
+        return None
 
     def _report(self, id_: str, message: str, offset: int | None) -> None:
         self._findings.add(id_, message, scope_id=self.scope_id, path=self._name, offset=offset)
@@ -311,15 +329,6 @@ def _document(finding: Finding) -> Json:
     if told["severity"] != "notice" and not finding.id.startswith("bundle-"):
         told["remedy"] = ASK
     return told
-
-
-def _contradicts(pin: Pin, told: Json) -> bool:
-    if pin.entries is not None and pin.entries > told["entries"]:
-        return True
-    if pin.entries == told["entries"] and pin.root not in (None, told["root"]):
-        return True
-    same_end = pin.entries in (None, told["entries"])
-    return same_end and pin.head not in (None, told["head"])
 
 
 def _size(source: IO[bytes]) -> int:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from pamctl.audit.reading import Line, parsed
 from pamctl.encoding.digests import sha256_hex
+from pamctl.named_tuples import NamedTuple
 
 
 class Break(NamedTuple):

@@ -19,7 +19,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.audit.comparison import compare_addresses, compare_names, compare_objects
 from pamctl.audit.custody import Custody, read_custody
@@ -29,7 +29,7 @@ from pamctl.audit.finding_kinds import VERDICT
 from pamctl.audit.findings import Findings
 from pamctl.audit.ledger import LedgerState, read_ledger
 from pamctl.audit.orderly import prove
-from pamctl.audit.pins import Pin, PinWatch
+from pamctl.audit.pins import Pin, Pins, PinWatch
 from pamctl.audit.reading import is_locked, kind_of, parsed, shown, whole
 from pamctl.audit.signatures import SignatureCheck
 from pamctl.audit.surroundings import ScopeFolder, Surroundings, UnknownVersion
@@ -66,16 +66,6 @@ _UNDER_WAY = frozenset(
         "custody-unfinished",
     )
 )
-
-
-class Pins(NamedTuple):
-    """What is known of the ledgers from elsewhere, by scope id."""
-
-    by_scope: Mapping[str, tuple[Pin, ...]] = {}
-
-    def of(self, scope_id: str) -> tuple[Pin, ...]:
-        """The pins of one scope."""
-        return self.by_scope.get(scope_id, ())
 
 
 def check_store(
@@ -159,6 +149,8 @@ class _Check:
         chosen = [s for s in everything if self._scope_id in (None, s.scope_id)]
         if self._scope_id is not None and not chosen:
             raise ScopeNotFound(f"there is no scope {self._scope_id}")
+        if self._scope_id is None:
+            self._pins.judge_absent(self._findings, self._layout, {s.scope_id for s in everything})
         for scope in chosen:
             around.scope_folder(scope)
             self._custody[scope.folder] = read_custody(self._layout, scope, self._findings)

@@ -15,15 +15,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, TypedDict
 
 from pamctl.audit.pinned_ledger import Ledger, held_against
 from pamctl.audit.reading import parsed
 from pamctl.audit.refusals import Reason, Refused
 from pamctl.crypto.checkpoints import Checkpoint, parse_checkpoint
 from pamctl.crypto.ledger_proofs import ConsistencyProof, Proof, parse_proof
-from pamctl.crypto.signed_notes import ED25519, Checked, Note, TrustedKey, check_signatures
+from pamctl.crypto.signed_notes import (
+    COSIGNATURE,
+    ED25519,
+    Checked,
+    Note,
+    TrustedKey,
+    check_signatures,
+)
 from pamctl.errors import InvalidRequest
+from pamctl.named_tuples import NamedTuple
 
 
 class Signed(TypedDict):
@@ -127,7 +135,8 @@ def require_signed(checkpoint: Checkpoint, note: Note, trust: Trust) -> None:
             else "no key is trusted, so nobody's signature counts: name one with --trust",
         )
     for witness, found in zip(trust.witnesses, by_witness, strict=True):
-        if not any(one.status == "verified" for one in found):
+        # As the log's, a signature says nothing about what its signer has seen.
+        if not any(one.status == "verified" and one.algorithm == COSIGNATURE for one in found):
             raise Refused(
                 "witness_missing",
                 f"the witness {witness.name or witness.public.key_id} has not cosigned it",

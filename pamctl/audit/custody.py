@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import NamedTuple
 
 from pamctl.audit.findings import Findings
 from pamctl.audit.reading import lines, open_plain, parsed, shown
@@ -17,6 +16,7 @@ from pamctl.audit.surroundings import ScopeFolder
 from pamctl.encoding.canonical import is_canonical
 from pamctl.limits import DOCUMENT_BYTES_MAX
 from pamctl.model.documents import is_valid
+from pamctl.named_tuples import NamedTuple
 from pamctl.store.layout import StoreLayout
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.audit.findings import Finding
 from pamctl.audit.reading import open_plain
 from pamctl.encoding.digests import sha256_hex
 from pamctl.limits import DOCUMENT_BYTES_MAX
+from pamctl.named_tuples import NamedTuple
 from pamctl.store.layout import scope_folder
 
 

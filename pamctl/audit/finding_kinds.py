@@ -5,9 +5,10 @@ The ids are those of the invariants in `store-format/invariants.md` and never ch
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from pamctl.audit.bundle_kinds import BUNDLE_KINDS
+from pamctl.named_tuples import NamedTuple
 
 Severity = Literal["must", "should", "notice"]
 
@@ -103,7 +104,12 @@ KINDS: tuple[Kind, ...] = (
         "Look at it, and delete it when nobody needs it. It may hold what was erased since.",
     ),
     # The ledger
-    Kind("ledger-missing", "must", "A scope has no ledger, or an empty one.", _RESTORE),
+    Kind(
+        "ledger-missing",
+        "must",
+        "A scope has no ledger, or an empty one, or a scope that a pin knows is gone.",
+        _RESTORE,
+    ),
     Kind(
         "ledger-wrong-scope",
         "must",
@@ -146,7 +152,8 @@ KINDS: tuple[Kind, ...] = (
         "must",
         "Two entries follow the same line, or a pinned head says that the ledger was another: "
         "two writers, or two clones, went on from one place.",
-        "Choose a side, and keep the other: see `store-format/git.md`.",
+        "Choose a side, and keep the other: see `store-format/git.md`. Where the side that you "
+        "saw last is not the one, `pamctl fsck --forget` then.",
     ),
     Kind(
         "ledger-reordered",
@@ -182,15 +189,17 @@ KINDS: tuple[Kind, ...] = (
         "ledger-tail-cut",
         "must",
         "The ledger is shorter than a pin says, or does not hold a pinned head.",
-        _RESTORE,
+        "With the same pins, " + _RESTORE + " Where you went back to it yourself, "
+        "`pamctl fsck --forget`.",
     ),
     Kind(
         "ledger-tail-unpinned",
         "notice",
         "Nothing pins the end of the ledger: that it was cut off at a transaction, or written "
         "anew from some entry on, could not be seen.",
-        "Keep the head that this check states, and give it to the next one with --expect-head. "
-        "The command line remembers the last head for you.",
+        "Keep the head that this check states, and give it to the next one with --expect-head, "
+        "or a signed checkpoint, which pins a selection too. Of a store, the command line "
+        "remembers the last head for you.",
     ),
     Kind(
         "ledger-kind-unknown",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.audit.finding_kinds import ANY
+from pamctl.named_tuples import NamedTuple
 
 
 class Finding(NamedTuple):

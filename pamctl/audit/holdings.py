@@ -18,7 +18,6 @@ from pamctl.audit.reading import (
     parsed,
     whole,
 )
-from pamctl.model.bundles import Fault, scan_bundle
 from pamctl.store.layout import ScopeLayout, StoreLayout, pack_name
 
 Opener = Callable[[], IO[bytes]]
@@ -27,6 +26,8 @@ Opener = Callable[[], IO[bytes]]
 def holdings_of_bundle(opener: Opener) -> list[Inventory]:
     """What each scope of a bundle holds, in the order of the bundle. `opener` opens it from
     its beginning. What is no line of a bundle is passed over: that is for the verdict."""
+    from pamctl.model.bundles import Fault, scan_bundle  # a store has none
+
     found: list[Inventory] = []
     with opener() as source:
         for item in scan_bundle(source):

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.audit.excerpts import excerpt, short
 from pamctl.model.vocabulary import DIMENSIONS
+from pamctl.named_tuples import NamedTuple
 
 NAMED_MAX = 100
 """Entries of one kind, objects and policies that are named one by one; all are counted."""

@@ -9,6 +9,7 @@ from pamctl.encoding.base64url import decode
 from pamctl.encoding.canonical import is_canonical
 from pamctl.encoding.digests import sha256_hex
 from pamctl.encoding.timestamps import is_timestamp
+from pamctl.limits import KEY_RECORD_BYTES_MAX
 
 _SPKI_PREFIX = bytes.fromhex("302a300506032b6570032100")
 _STATUSES = ("active", "revoked", "compromised")
@@ -22,6 +23,8 @@ def record_fault(data: bytes, key_id: str | None) -> str | None:
 
     key_id: the id that its file is named by, where it is named by one.
     """
+    if len(data) > KEY_RECORD_BYTES_MAX:
+        return f"it is longer than {KEY_RECORD_BYTES_MAX} bytes"
     value = parsed(data)
     if not isinstance(value, dict) or not is_canonical(value, data.removesuffix(b"\n")):
         return "it is no canonical JSON object"

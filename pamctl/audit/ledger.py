@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.audit.bodies import Bodies, Place
 from pamctl.audit.chain import BREAKS_MAX, Break, causes
@@ -18,6 +18,7 @@ from pamctl.audit.pins import PinWatch
 from pamctl.audit.reading import Line, kind_of, lines, open_plain, parsed, repeats_member
 from pamctl.encoding.canonical import is_canonical
 from pamctl.encoding.digests import sha256_hex
+from pamctl.named_tuples import NamedTuple
 
 CHAIN_START = "0" * 64
 _MEMBERS = {"n", "tx", "i", "of", "kind", "prev", "body"}

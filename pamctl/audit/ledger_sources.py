@@ -34,7 +34,7 @@ def bundle_ledgers(opener: Callable[[], IO[bytes]]) -> Iterator[Ledger]:
         header = next(scan_bundle(source), None)
     if header is None or isinstance(header, Fault):
         raise InvalidRequest(
-            "this is no bundle of pamctl" if header is None else f"this is {header.message}",
+            "this is no bundle of pamctl" + ("" if header is None else f": {header.message}"),
             hint="`pamctl export` makes one",
         )
     for place, scope in enumerate(header.value["scopes"]):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.audit.comparison import DELETED, compare_names
 from pamctl.audit.disorder import disorder
@@ -43,6 +43,7 @@ from pamctl.audit.surroundings import ScopeFolder
 from pamctl.audit.transitions import EARLIER_NOT_GIVEN, PROMOTION, illegal_step
 from pamctl.audit.units import size_of, units
 from pamctl.audit.vectors import VectorReader
+from pamctl.named_tuples import NamedTuple
 from pamctl.store.layout import StoreLayout
 
 Run = Callable[[Sequence[Callable[[], Any]]], Iterable[Any]]

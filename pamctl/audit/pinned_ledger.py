@@ -4,7 +4,7 @@ memory; read again only to name what is wrong. `audit.checkpoints`, step 3."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.audit.chain import Break, causes
 from pamctl.audit.reading import Line, parsed
@@ -12,6 +12,7 @@ from pamctl.audit.refusals import Refused
 from pamctl.crypto.checkpoints import Checkpoint, origin_of
 from pamctl.crypto.merkle import CompactRange, leaf_hash
 from pamctl.encoding.digests import sha256_hex
+from pamctl.named_tuples import NamedTuple
 
 
 class Leaf(NamedTuple):

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Collection, Mapping
 
 from pamctl.audit.findings import Findings
+from pamctl.audit.reading import kind_of, shown
+from pamctl.named_tuples import NamedTuple
+from pamctl.store.layout import StoreLayout
 
 
 class Pin(NamedTuple):
@@ -22,6 +25,28 @@ class Pin(NamedTuple):
     entries: int | None
     source: str
     root: str | None = None
+
+
+class Pins(NamedTuple):
+    """What is known of the ledgers from elsewhere, by scope id."""
+
+    by_scope: Mapping[str, tuple[Pin, ...]] = {}
+
+    def of(self, scope_id: str) -> tuple[Pin, ...]:
+        """The pins of one scope."""
+        return self.by_scope.get(scope_id, ())
+
+    def judge_absent(
+        self, findings: Findings, layout: StoreLayout, present: Collection[str]
+    ) -> None:
+        """Report each scope that is pinned, is not `present` and has no folder in the store."""
+        for scope_id, pins in self.by_scope.items():
+            scope = layout.scope(scope_id)
+            if scope_id in present or kind_of(scope.root) is not None:
+                continue
+            path = shown(layout.root, scope.ledger)
+            message = f"the scope is not there any more, with the ledger that {pins[0].source}"
+            findings.add("ledger-missing", message, scope_id=scope_id, path=path)
 
 
 class PinWatch:
@@ -52,6 +77,8 @@ class PinWatch:
                 broken = True
                 continue
             at = pin.entries if pin.entries is not None else self._found[str(pin.head)]
+            if pin.head is None:
+                continue  # so many entries may say anything
             last = max(last, at)
             pinned = pinned or at == entries
         if not pinned and not broken:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from pamctl.limits import DOCUMENT_BYTES_MAX
+from pamctl.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from hashlib import _Hash
 
 _CHUNK_BYTES = 1 << 20
+# Nothing is there, or a link, or a socket.
+_NO_FILE = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO))
 
 
 class Line(NamedTuple):
@@ -31,10 +35,13 @@ class Line(NamedTuple):
 
 def open_plain(path: Path) -> int | None:
     """A descriptor of a regular file; None where there is nothing, or something else: a
-    link, a folder, a pipe. Never waits."""
+    link, a folder, a pipe. Never waits. Raises OSError for one that may not be read: what a
+    check did not see is not sound."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
+    except OSError as cause:
+        if cause.errno not in _NO_FILE:
+            raise
         return None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)

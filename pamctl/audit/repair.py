@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pamctl.audit.reading import entries, kind_of, lines, open_plain, parsed, whole
 from pamctl.encoding.canonical import canonical
 from pamctl.encoding.digests import sha256_digest, sha256_hex
 from pamctl.errors import InvalidRequest
 from pamctl.limits import DOCUMENT_BYTES_MAX
+from pamctl.named_tuples import NamedTuple
 from pamctl.store.layout import ScopeLayout, StoreLayout, pack_name, scope_folder
 
 _GIT_LINES = {".gitattributes": b"* -text -merge\n", ".gitignore": b"/index/\n/keys/*.pem\n"}
@@ -83,8 +84,8 @@ def plan_repair(
     Raises InvalidRequest when `other` is no copy of this store.
     """
     if other_answer is not None and other_answer["store_id"] != answer["store_id"]:
-        theirs = parsed(whole(StoreLayout(root).store_file) or b"")
-        if theirs is not None and isinstance(theirs.get("store_id"), str):
+        ours = (parsed(whole(StoreLayout(root).store_file) or b"") or {}).get("store_id")
+        if isinstance(ours, str) and ours != other_answer["store_id"]:
             raise InvalidRequest(f"{other} is no copy of this store: it has another store_id")
     planner = _Planner(StoreLayout(root), answer, other, other_answer)
     return planner.plan()
@@ -102,6 +103,7 @@ class _Planner:
         self._answer = answer
         self._other = None if other is None else StoreLayout(other)
         self._sound = _sound_scopes(other_answer)
+        self._as_pinned = _scopes_as_pinned(other_answer)
         self._actions: dict[tuple[Kind, Path], Action] = {}
 
     def plan(self) -> list[Action]:
@@ -152,7 +154,8 @@ class _Planner:
         return self._store.scope(finding["scope_id"])
 
     def _ledger(self, scope_id: str, findings: Iterable[Mapping[str, Any]]) -> None:
-        first = next(f for f in findings if _is_ledger_damage(f) and f["scope_id"] == scope_id)
+        damage = [f for f in findings if _is_ledger_damage(f) and f["scope_id"] == scope_id]
+        first = damage[0]
         path = self._store.scope(scope_id).ledger
         kind: Kind = "add" if kind_of(path) is None else "replace"
         if first["id"] == "ledger-line-mangled":
@@ -160,7 +163,9 @@ class _Planner:
             if data is not None:
                 self._do("replace", path, first, data=data)
                 return
-        if self._other is not None and scope_id in self._sound:
+        # An older ledger is better than a damaged one, and no better than one that is only old.
+        takes = self._as_pinned if all(map(_breaks_a_pin, damage)) else self._sound
+        if self._other is not None and scope_id in takes:
             copy = _whole_copy(self._other.scope(scope_id).ledger)
             if copy is not None:
                 self._do(kind, path, first, copy=copy)
@@ -299,13 +304,26 @@ class _Planner:
 
 
 def _sound_scopes(answer: Mapping[str, Any] | None) -> frozenset[str]:
-    """Scopes of a copy in whose ledgers nothing is wrong."""
+    """Scopes of a copy in whose ledgers nothing is wrong, but that a pin may know better."""
     if answer is None:
         return frozenset()
     damaged = {
-        f["scope_id"] for f in answer["findings"] if _is_ledger_damage(f) or f["id"] in _TAILS
+        f["scope_id"]
+        for f in answer["findings"]
+        if f["id"] in _TAILS or (_is_ledger_damage(f) and not _breaks_a_pin(f))
     }
     return frozenset(scope["scope_id"] for scope in answer["scopes"]) - damaged
+
+
+def _scopes_as_pinned(answer: Mapping[str, Any] | None) -> frozenset[str]:
+    """Those of them whose ledgers are what every pin says."""
+    broken = {f["scope_id"] for f in (answer or {"findings": []})["findings"] if _breaks_a_pin(f)}
+    return _sound_scopes(answer) - broken
+
+
+def _breaks_a_pin(finding: Mapping[str, Any]) -> bool:
+    """Whether a ledger is at fault by a pin alone. What it shows itself has a place in it."""
+    return finding["id"] in ("ledger-tail-cut", "ledger-forked") and "offset" not in finding
 
 
 def _is_ledger_damage(finding: Mapping[str, Any]) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from pamctl.audit.inventory import Entry, Log
 from pamctl.audit.markup import Child, Markup, code, isolated, tag, together
+from pamctl.named_tuples import NamedTuple
 
 CHART_BUCKETS_MAX = 60
 ROWS_MAX = 40

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -25,6 +25,7 @@ from pamctl.audit.findings import Findings
 from pamctl.audit.reading import lines, open_plain, parsed, shown
 from pamctl.encoding.canonical import canonical
 from pamctl.encoding.digests import sha256_digest
+from pamctl.named_tuples import NamedTuple
 from pamctl.store.layout import ScopeLayout
 
 _ALGORITHM, _PROFILE = "sha-256", "pamctl-snapshot-1"

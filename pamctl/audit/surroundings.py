@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import os
 import re
-import unicodedata
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.audit.findings import Findings
 from pamctl.audit.key_records import record_fault
@@ -15,6 +14,7 @@ from pamctl.audit.reading import entries, kind_of, parsed, shown, whole
 from pamctl.encoding.canonical import is_canonical
 from pamctl.encoding.digests import sha256_hex
 from pamctl.model.documents import is_valid
+from pamctl.named_tuples import NamedTuple
 from pamctl.store.layout import (
     FORMAT,
     FORMAT_VERSION,
@@ -26,7 +26,6 @@ from pamctl.store.layout import (
 _GIT_FILES = {".gitattributes": (b"* -text -merge",), ".gitignore": (b"/index/", b"/keys/*.pem")}
 _FOLDERS = ("scopes", "keys", "projections", "index", "quarantine")
 _SCOPE_FOLDERS = ("versions", "packs", "subscriptions", "embeddings", "tmp")
-_TEMPORARY = re.compile(r"\..*\.new\Z", re.DOTALL)
 
 
 class ScopeFolder(NamedTuple):
@@ -59,12 +58,12 @@ class Surroundings:
             return None
         data = whole(path) or b""
         value = parsed(data)
-        if value is not None and value.get("format") != FORMAT:
-            raise UnknownVersion(f"the format is {value.get('format')!r}"[:120])
-        if value is not None and value.get("format_version") != FORMAT_VERSION:
-            raise UnknownVersion(
-                f"format version {value.get('format_version')!r}, known is {FORMAT_VERSION}"[:120]
-            )
+        stated = {} if value is None else value
+        name, version = stated.get("format"), stated.get("format_version")
+        if isinstance(name, str) and name != FORMAT:
+            raise UnknownVersion(f"the format is {name!r}"[:120])
+        if type(version) is int and version != FORMAT_VERSION:
+            raise UnknownVersion(f"format version {version}, known is {FORMAT_VERSION}"[:120])
         fault = _document_fault("store", data)
         if fault is not None:
             self._add("store-file-invalid", fault, path)
@@ -236,8 +235,7 @@ class Surroundings:
         """Collisions of names in a folder, and temporary files in it."""
         seen: dict[str, str] = {}
         for entry in entries(folder):
-            folded = unicodedata.normalize("NFC", entry.name).casefold()
-            folded = unicodedata.normalize("NFC", folded)
+            folded = _folded(entry.name)
             if folded in seen:
                 self._add(
                     "name-collision",
@@ -246,7 +244,8 @@ class Surroundings:
                     scope_id,
                 )
             seen[folded] = entry.name
-            if _TEMPORARY.match(entry.name) or (leading_dot and entry.name.startswith(".")):
+            hidden = entry.name.startswith(".")
+            if hidden and (leading_dot or entry.name[1:].endswith(".new")):
                 self.leftovers.append((Path(entry.path), scope_id))
 
     def _is_kind(self, path: Path, wanted: str, scope_id: str | None) -> bool:
@@ -264,6 +263,15 @@ class Surroundings:
 
 class UnknownVersion(Exception):
     """The store's format is not one that can be checked; the text says which it is."""
+
+
+def _folded(name: str) -> str:
+    """What a file system may take a name for: without case, in one Unicode form."""
+    if name.isascii():
+        return name.lower()
+    from unicodedata import normalize
+
+    return normalize("NFC", normalize("NFC", name).casefold())
 
 
 def _document_fault(name: str, data: bytes) -> str | None:

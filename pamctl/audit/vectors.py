@@ -15,7 +15,7 @@ from pamctl.audit.facts import NAME, OBJECT
 from pamctl.audit.findings import Findings
 from pamctl.audit.reading import entries, kind_of, lines, open_plain, parsed, shown, whole
 
-_LINES = re.compile(r"[0-9]{8}\.jsonl\Z")
+_LINES = r"[0-9]{8}\.jsonl\Z"
 _FLOAT_BYTES = 4
 
 
@@ -52,7 +52,7 @@ class VectorReader:
             return
         place = shown(self._root, space / "space.json")
         self._facts.put(NAME, self._folder, f"space {space_id}", "stored", place, dimensions)
-        pairs = [entry.name for entry in entries(space) if _LINES.match(entry.name)]
+        pairs = [entry.name for entry in entries(space) if re.match(_LINES, entry.name)]
         if pairs:
             self._read_lines(space / max(pairs), dimensions)
 

@@ -58,7 +58,7 @@ def trust_of(owners: Sequence[str] | None, witnesses: Sequence[str] | None) -> "
 
 def pins_of(names: Sequence[str] | None, trust: Sequence[str] | None) -> "dict[str, Pin]":
     """What checkpoints pin, by scope id. Raises InvalidRequest for one that no trusted key has
-    signed: whoever relies on a pin must not be left without it."""
+    signed, and for one without a head: whoever relies on a pin must not be left without it."""
     if not names:
         if trust:
             raise InvalidRequest("--trust is about a --checkpoint", hint="name one")
@@ -79,6 +79,11 @@ def pins_of(names: Sequence[str] | None, trust: Sequence[str] | None) -> "dict[s
         scope_id = scope_of(checkpoint.origin)
         if scope_id is None:
             raise InvalidRequest(f"{name} is not of a ledger of pamctl: {checkpoint.origin}")
+        if checkpoint.head is None:
+            raise InvalidRequest(
+                f"{name} has no line with a head, which is what a ledger is held against here",
+                hint="`pamctl checkpoint verify` holds a store or an export against its root",
+            )
         if scope_id in pins:
             raise InvalidRequest(f"there are two checkpoints of {scope_id}")
         source = f"{name} was signed for"
@@ -108,10 +113,11 @@ def opened_bundle(file: str) -> "Iterator[Callable[[], IO[bytes]]]":
         yield lambda: given.open_bytes(file, "FILE")
         return
     import shutil
-    import tempfile
 
-    with tempfile.TemporaryDirectory(prefix="pamctl-verify-") as folder:
-        copy = as_path(folder) / "bundle"
+    from pamctl.cli.scratch import scratch_folder
+
+    with scratch_folder("verify") as folder:
+        copy = folder / "bundle"
         with given.open_bytes(file, "FILE") as source, copy.open("wb") as target:
             shutil.copyfileobj(source, target)
         yield lambda: copy.open("rb")

@@ -5,7 +5,7 @@ Help and completion are written from here, so that neither imports a command.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from pamctl.named_tuples import NamedTuple
 
 
 class CommandLine(NamedTuple):

@@ -29,7 +29,7 @@ from pamctl.model.vocabulary import STANDARD_OBJECT_TYPES
 from pamctl.service import naming
 
 FILES = ":files"
-_FILE_METAVARS = ("FILE", "DIR", "FILE-OR-VALUE", "RECORD")
+_FILE_METAVARS = ("FILE", "DIR", "FILE-OR-VALUE", "PATH", "PLACE", "RECORD...")
 
 _OF_THE_SHELL = frozenset("$`\\\"'&;|<>(){}[]*?!#~^")
 """Characters that mean something to a shell."""
@@ -118,13 +118,19 @@ def _values(call: Invocation, context: Context, param: Parameter, incomplete: st
 def _called(param: Parameter, context: Context) -> str:
     """The name that says what a parameter names: its own, but for what differs by command."""
     name = str(param.name)
-    if name == "new_id" or (name == "object_id" and context.info_name == "create"):
-        return ""  # a name to be given is nothing that is there
+    if (name, context.info_name) in _TO_BE_GIVEN:
+        return ""
+    if name in ("first", "second") and context.parent and context.parent.info_name == "snapshot":
+        return "snapshot"
     if name == "name":
         of_key = context.parent is not None and context.parent.info_name == "key"
         made = ("generate", "import")
         return ("" if context.info_name in made else "key") if of_key else str(context.info_name)
     return name
+
+
+_TO_BE_GIVEN = frozenset((("object_id", "create"), ("schema_id", "add"), ("snapshot_id", "create")))
+"""Parameters by command that name what is not there yet."""
 
 
 def _states(context: Context) -> Sequence[str]:
@@ -157,6 +163,14 @@ def _relationships(call: Invocation, context: Context, start: str) -> Offers:
 
 def _delegations(call: Invocation, context: Context, start: str) -> Offers:
     return naming.delegations(call.store, _request(call, context), start)
+
+
+def _subscriptions(call: Invocation, context: Context, start: str) -> Offers:
+    return naming.subscriptions(call.store, _request(call, context))
+
+
+def _schemas(call: Invocation, context: Context, start: str) -> Offers:
+    return naming.schemas(call.store, _request(call, context))
 
 
 def _versions(call: Invocation, context: Context, start: str) -> Offers:
@@ -211,12 +225,12 @@ _OF_THE_STORE: Mapping[str, Callable[[Invocation, Context, str], Offers]] = {
     **dict.fromkeys(("object_ids", "subject"), _objects),
     "relationship": _relationships,
     **dict.fromkeys(("expect", "version", "first", "second"), _versions),
-    **dict.fromkeys(("scope", "scope_id", "target_scope", "scopes"), _scopes),
-    **dict.fromkeys(
-        ("snapshot", "snapshot_id", "from_snapshot", "to_snapshot"), _sealed("snapshot")
-    ),
+    **dict.fromkeys(("scope", "scope_id", "target_scope", "to_scope", "scopes"), _scopes),
+    **dict.fromkeys(("snapshot", "snapshot_id"), _sealed("snapshot")),
     **dict.fromkeys(("space", "space_id", "spaces"), _sealed("space")),
     **dict.fromkeys(("delegation", "delegation_id"), _delegations),
+    "subscription_id": _subscriptions,
+    "schema_id": _schemas,
     **dict.fromkeys(("key", "sign"), _keys),
     "object_type": _types("object"),
     **dict.fromkeys(("relationship_type", "relation_type"), _types("relationship")),

@@ -72,19 +72,33 @@ def _missing(cause: MissingParameter) -> str | None:
 
 
 def _flag_meant(cause: NoSuchOption) -> str | None:
-    """The flag of the command that is most like the one that it has not."""
+    """The flag of the command that is most like the one that it has not, or where to give it."""
     from difflib import get_close_matches
+
+    from typer.core import TyperGroup
 
     if cause.ctx is None:
         return None
-    flags = [name for param in cause.ctx.command.get_params(cause.ctx) for name in param.opts]
-    nearest = get_close_matches(cause.option_name, flags, n=1)
-    return f"did you mean '{nearest[0]}'?" if nearest else _usage(cause)
+    command = cause.ctx.command
+    if isinstance(command, TyperGroup) and _is_everywhere(cause.option_name):
+        return f"it goes behind the command: '{cause.ctx.command_path} COMMAND {cause.option_name}'"
+    names = [name for param in command.get_params(cause.ctx) for name in param.opts]
+    flags = {name.lstrip("-"): name for name in names if name.startswith("-")}
+    nearest = get_close_matches(cause.option_name.lstrip("-"), flags, n=1)
+    return f"did you mean '{flags[nearest[0]]}'?" if nearest else _usage(cause)
+
+
+def _is_everywhere(flag: str) -> bool:
+    """Whether most commands have that flag."""
+    from pamctl.cli import options
+
+    return flag in {f"--{one.name.replace('_', '-')}" for one in options.SCOPED}
 
 
 def _sentence(cause: ClickException) -> str:
-    """The message in our manner: it starts low and ends without a full stop."""
-    message = cause.format_message().rstrip(".")
+    """The message in our manner: one line that starts low and ends without a full stop. The
+    words to choose from are in the hint."""
+    message = cause.format_message().partition(" Choose from:")[0].rstrip(".")
     return message[:1].lower() + message[1:]
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from pamctl.cli.paths import as_path
 from pamctl.cli.terminal import output
 from pamctl.encoding import strict_json
 from pamctl.errors import InvalidRequest, PamError
 from pamctl.limits import DOCUMENT_BYTES_MAX
+from pamctl.named_tuples import NamedTuple
 
 STANDARD_INPUT = "-"
 

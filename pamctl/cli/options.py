@@ -38,19 +38,23 @@ class Words:
     what: one of them, for messages.
     words: what completion offers.
     marks: of a value with any of these characters nothing is known here, and it is let pass.
+    choice: what to give, where no word is near; default: the words.
     """
 
-    def __init__(self, what: str, words: Sequence[str], *, marks: str = "") -> None:
+    def __init__(
+        self, what: str, words: Sequence[str], *, marks: str = "", choice: str = ""
+    ) -> None:
         self.__name__ = what  # what typer calls a parser by
         self.words = words
         self._marks = marks
+        self._choice = choice or ", ".join(words)
 
     def __call__(self, text: str) -> str:
         """The word. Raises Unsuitable for another."""
         if text in self.words or any(mark in text for mark in self._marks):
             return text
         nearest = get_close_matches(text, self.words, n=1)
-        advice = f"did you mean '{nearest[0]}'?" if nearest else "it is " + ", ".join(self.words)
+        advice = f"did you mean '{nearest[0]}'?" if nearest else f"it is {self._choice}"
         raise Unsuitable(f"'{text}' is no {self.__name__}", advice)
 
 
@@ -59,7 +63,12 @@ def one_of(what: str, words: Sequence[str]) -> Words:
     return Words(what, words)
 
 
-object_type = Words("object type", STANDARD_OBJECT_TYPES, marks=".:")
+object_type = Words(
+    "object type",
+    STANDARD_OBJECT_TYPES,
+    marks=".:",
+    choice=", ".join(STANDARD_OBJECT_TYPES) + ", or a type of your own such as com.example.note",
+)
 """A standard type, or what may be the name of another: those have a dot or a colon.
 PAMSPEC §8.2."""
 

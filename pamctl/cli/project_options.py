@@ -1,12 +1,13 @@
 """The options of `pamctl project`: what is asked, who signs, and what the policy is to say."""
 
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
 from pamctl.cli import options
 from pamctl.errors import InvalidRequest
 from pamctl.limits import INTEGER_MAX, PROJECTION_BYTES_MAX, PROJECTION_ENTRIES_MAX
+from pamctl.named_tuples import NamedTuple
 
 PAM = ("pam", "urn:pamctl:source-profile:v1")
 TRUST_LEVELS = ("self", "trusted", "unverified")

@@ -11,6 +11,7 @@ from pamctl.limits import TRAVERSAL_DEPTH_MAX
 from pamctl.model.vocabulary import DIRECTIONS, ORDER_FIELDS, TEMPORAL_BASES
 
 _OPEN_END = "-"
+_FIELDS = ", ".join(ORDER_FIELDS)
 _ORDERS = (*ORDER_FIELDS, *(f"{field}:desc" for field in ORDER_FIELDS))
 
 Types = Annotated[
@@ -163,8 +164,8 @@ Orders = Annotated[
     typer.Option(
         "--order-by",
         metavar="FIELD[:desc]",
-        help="In that order: by " + ", ".join(ORDER_FIELDS) + ".",
-        parser=options.one_of("field to order by", _ORDERS),
+        help=f"In that order: by {_FIELDS}.",
+        parser=options.Words("field to order by", _ORDERS, choice=_FIELDS + ", or one with :desc"),
     ),
 ]
 QueryFile = Annotated[

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.cli.paths import state_folder
-from pamctl.encoding.digests import sha256_hex
+from pamctl.encoding.digests import is_sha256_digest, sha256_hex
+from pamctl.named_tuples import NamedTuple
 
 _STORE_ID = re.compile(r"store:[0-9a-f]{32}\Z")
-_HEAD = re.compile(r"[0-9a-f]{64}\Z")
 
 
 class RememberedHead(NamedTuple):
@@ -63,6 +63,6 @@ def _is_head(one: Any) -> bool:
     return (
         isinstance(one, dict)
         and isinstance(one.get("head"), str)
-        and _HEAD.match(one["head"]) is not None
+        and is_sha256_digest(f"sha256:{one['head']}")
         and type(one.get("entries")) is int
     )

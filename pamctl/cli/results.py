@@ -2,7 +2,7 @@
 whole, durably, or to standard output as it is."""
 
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
@@ -10,6 +10,7 @@ from pamctl.cli.invocation import Invocation
 from pamctl.cli.paths import as_path, path_text
 from pamctl.cli.terminal import output, presentation
 from pamctl.errors import InvalidRequest
+from pamctl.named_tuples import NamedTuple
 
 STANDARD_OUTPUT = "-"
 
@@ -48,6 +49,14 @@ def place_for(name: str | None, *, replaces: bool = False) -> Place:
     if not path.parent.is_dir():
         raise InvalidRequest(f"there is no folder {path_text(path.parent)} for {name}")
     return Place(path, replaces=replaces)
+
+
+def require_outside(place: Place, store: Path, name: str) -> None:
+    """Raises InvalidRequest for a file within the store."""
+    if place.path is not None and store.resolve() in place.path.resolve().parents:
+        raise InvalidRequest(
+            f"{name} is within the store", hint="name a file that is not part of it"
+        )
 
 
 def put(call: Invocation, place: Place, data: bytes, facts: dict[str, Any], sentence: str) -> None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.cli.paths import config_folder, path_text
 from pamctl.errors import InvalidRequest, PamError
+from pamctl.named_tuples import NamedTuple
 
 FORMATS = ("auto", "json", "jsonl", "table")
 
@@ -101,7 +102,11 @@ def user_settings(environment: Mapping[str, str]) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as cause:
-        raise InvalidRequest(f"{path_text(path)} cannot be read: {cause.strerror}") from cause
+        raise InvalidRequest(
+            f"{path_text(path)} cannot be read: {cause.strerror}",
+            hint="XDG_CONFIG_HOME, or else HOME, says that settings are there; set it to a folder"
+            " of your own",
+        ) from cause
     from pamctl.encoding import strict_json
 
     said = strict_json.parse(data, what=path_text(path))

@@ -55,9 +55,9 @@ def members(
 ) -> dict[str, Any]:
     """The members of a query that ask for similarity."""
     if space is None and hybrid and vector is None:
-        from pamctl.index.hashed_text import SPACE_ID
+        from pamctl.rules.spaces import BUILT_IN
 
-        space = SPACE_ID
+        space = BUILT_IN
     if space is None and not (vector is None and like is None and search is None):
         raise InvalidRequest(
             "vectors mean something in one Embedding Space alone", hint="name it with --space"

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, Concatenate, NamedTuple, ParamSpec
+from typing import Any, Concatenate, ParamSpec
 
 import typer
 from typer._click import Command, Context, HelpFormatter
@@ -23,6 +23,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from pamctl.cli.invocation import Invocation
 from pamctl.cli.terminal import output
 from pamctl.errors import EXIT_CHECK_FAILED, InternalError, InvalidRequest, PamError
+from pamctl.named_tuples import NamedTuple
 
 P = ParamSpec("P")
 
@@ -160,7 +161,8 @@ def verb(
         context = inspect.Parameter("ctx", _KEYWORD, annotation=typer.Context)
         parameters = [context, *(p.replace(kind=_KEYWORD) for p in own), *common]
         command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        command.__annotations__ = {p.name: p.annotation for p in parameters}
+        # The signature says all there is to say; typer would resolve every one of these again.
+        command.__annotations__ = {}
         command.__name__ = function.__name__
         command.__doc__ = function.__doc__
         command.facts = Facts(example, errors, verdict)  # type: ignore[attr-defined]

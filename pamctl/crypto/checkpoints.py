@@ -10,15 +10,14 @@
 
 from __future__ import annotations
 
-import binascii
 import re
 from base64 import b64decode, b64encode
-from typing import NamedTuple
 
 from pamctl.crypto.merkle import HASH_BYTES
 from pamctl.crypto.signed_notes import Note, parse_note
 from pamctl.errors import InvalidRequest
 from pamctl.limits import CHECKPOINT_BYTES_MAX, INTEGER_MAX
+from pamctl.named_tuples import NamedTuple
 
 _SIZE = re.compile(r"[1-9][0-9]{0,15}\Z")
 _HEAD = re.compile(r"head ([0-9a-f]{64})\Z")
@@ -86,7 +85,7 @@ def decode_hash(text: str, what: str) -> bytes:
     """The 32 bytes of a hash in padded base64. Raises InvalidRequest."""
     try:
         found = b64decode(text, validate=True)
-    except binascii.Error:
+    except ValueError:
         found = b""
     if len(found) != HASH_BYTES or b64encode(found).decode() != text:
         raise InvalidRequest(f"{what} has {text[:60]!r} where 32 bytes in base64 belong")

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
-from typing import NamedTuple
 
 from pamctl.crypto.keys import PublicKey
 from pamctl.encoding import base64url
 from pamctl.errors import InvalidRequest
+from pamctl.named_tuples import NamedTuple
 
 _RAW_BYTES = 32
 _HEX = re.compile(r"[0-9A-Fa-f]{64}\Z")

@@ -7,7 +7,6 @@ it is called depends on its bytes alone: its key id (MPR §5.1).
 from __future__ import annotations
 
 import re
-from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from typing import TYPE_CHECKING
 
@@ -27,10 +26,8 @@ KEY_ID_BYTES = 8
 
 # SEQUENCE { SEQUENCE { OID 1.3.101.112 }, BIT STRING }: the only DER of an Ed25519 SPKI.
 _SPKI_PREFIX = bytes.fromhex("302a300506032b6570032100")
-_PEM = re.compile(
-    rb"\s*-----BEGIN PUBLIC KEY-----\r?\n([A-Za-z0-9+/=\r\n]+)-----END PUBLIC KEY-----\s*\Z"
-)
-_HEX = re.compile(r"[0-9A-Fa-f]{64}\Z")
+_PEM = rb"\s*-----BEGIN PUBLIC KEY-----\r?\n([A-Za-z0-9+/=\r\n]+)-----END PUBLIC KEY-----\s*\Z"
+_HEX = r"[0-9A-Fa-f]{64}\Z"
 _OTHER_KINDS = {
     bytes.fromhex("06092a864886f70d010101"): "an RSA key",
     bytes.fromhex("06072a8648ce3d0201"): "an elliptic curve (ECDSA) key",
@@ -81,7 +78,9 @@ class PublicKey:
     @classmethod
     def from_pem(cls, text: bytes) -> PublicKey:
         """The key in a PEM `PUBLIC KEY`, which must stand alone. Raises InvalidRequest."""
-        match = _PEM.match(text)
+        from base64 import b64decode
+
+        match = re.match(_PEM, text)
         if match is None:
             raise InvalidRequest(
                 "this is no PEM public key",
@@ -96,7 +95,7 @@ class PublicKey:
     @classmethod
     def from_hex(cls, text: str) -> PublicKey:
         """The key in 64 hexadecimal digits, its raw point. Raises InvalidRequest."""
-        if _HEX.match(text) is None:
+        if re.match(_HEX, text) is None:
             raise InvalidRequest("a raw Ed25519 public key is 64 hexadecimal digits")
         return cls(bytes.fromhex(text))
 
@@ -112,6 +111,8 @@ class PublicKey:
     @property
     def pem(self) -> str:
         """PEM as openssl writes it, with its final newline."""
+        from base64 import b64encode
+
         body = b64encode(_SPKI_PREFIX + self.raw).decode("ascii")
         return f"-----BEGIN PUBLIC KEY-----\n{body}\n-----END PUBLIC KEY-----\n"
 

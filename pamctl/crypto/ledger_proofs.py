@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from typing import NamedTuple
 
 from pamctl.crypto import merkle
 from pamctl.crypto.checkpoints import Checkpoint, decode_hash, parse_checkpoint, parse_text
 from pamctl.crypto.signed_notes import Note
 from pamctl.errors import InvalidRequest
 from pamctl.limits import DOCUMENT_BYTES_MAX, INTEGER_MAX, PROOF_BYTES_MAX
+from pamctl.named_tuples import NamedTuple
 
 MARK = b"pam-proof/1 "
 _NUMBER = re.compile(r"[1-9][0-9]{0,15}\Z")

@@ -11,17 +11,16 @@ which key of which name may have signed; it proves nothing before the signature 
 
 from __future__ import annotations
 
-import binascii
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from pamctl.crypto.key_forms import read_public_key
 from pamctl.crypto.keys import SIGNATURE_BYTES, PrivateKey, PublicKey
 from pamctl.encoding.digests import sha256
 from pamctl.encoding.strict_json import parse
 from pamctl.errors import InvalidRequest
+from pamctl.named_tuples import NamedTuple
 
 ED25519 = 0x01
 COSIGNATURE = 0x04
@@ -203,7 +202,7 @@ def _base64(text: str) -> bytes | None:
     """The bytes that padded base64 stands for; None where it is not their only spelling."""
     try:
         data = b64decode(text, validate=True)
-    except binascii.Error:
+    except ValueError:
         return None
     return data if b64encode(data).decode() == text else None
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.crypto.keys import SIGNATURE_BYTES, PrivateKey, PublicKey
 from pamctl.encoding import base64url
@@ -21,6 +21,7 @@ from pamctl.encoding.canonical import canonical, canonical_plain
 from pamctl.encoding.digests import is_sha256_digest, sha256_digest
 from pamctl.encoding.strict_json import parse
 from pamctl.errors import InvalidRequest, PamError
+from pamctl.named_tuples import NamedTuple
 
 ALGORITHM = "Ed25519"
 SIGNATURE_PROFILE = "urn:pamctl:version-signature:v1"
@@ -30,8 +31,8 @@ _SIGNATURE_DOMAIN = b"pamctl-version-signature-v1\0"
 _CUSTODY_DOMAIN = b"pamctl-version-custody-v1\0"
 _KEY = "urn:pamctl:key:ed25519:"
 _CUSTODY = "urn:pamctl:custody:ed25519:"
-_SIGNED_BY = re.compile(re.escape(_KEY) + r"([A-Za-z0-9_-]{43})\Z")
-_KEPT_BY = re.compile(re.escape(_CUSTODY) + r"([A-Za-z0-9_-]{43}):([A-Za-z0-9_-]{43})\Z")
+_SIGNED_BY = re.escape(_KEY) + r"([A-Za-z0-9_-]{43})\Z"
+_KEPT_BY = re.escape(_CUSTODY) + r"([A-Za-z0-9_-]{43}):([A-Za-z0-9_-]{43})\Z"
 _SIGNATURE_MEMBERS = {"algorithm", "canonicalization_profile", "ledger_ref", "signature"}
 _CUSTODY_MEMBERS = {*_SIGNATURE_MEMBERS, "digest"}
 
@@ -152,14 +153,12 @@ def _custody_message(envelope: Mapping[str, Any], author: PublicKey, address: st
     return _CUSTODY_DOMAIN + canonical(statement)
 
 
-def _keys(
-    integrity: Mapping[str, Any], pattern: re.Pattern[str], members: set[str]
-) -> list[PublicKey]:
+def _keys(integrity: Mapping[str, Any], pattern: str, members: set[str]) -> list[PublicKey]:
     """The keys that the reference names, in its order."""
     if integrity.keys() != members or integrity["algorithm"] != ALGORITHM:
         raise SignatureFault("its members are not those of its profile")
     reference = integrity["ledger_ref"]
-    match = pattern.match(reference) if isinstance(reference, str) else None
+    match = re.match(pattern, reference) if isinstance(reference, str) else None
     if match is None:
         raise SignatureFault("its reference names no key")
     return [_public_key(text) for text in match.groups()]

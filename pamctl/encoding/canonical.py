@@ -10,6 +10,7 @@ way; a property test holds the two to each other.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 import orjson
@@ -22,15 +23,8 @@ _SORTED = orjson.OPT_SORT_KEYS
 _PLAIN_FLOAT_MIN, _PLAIN_FLOAT_MAX = 1e-4, 1e15
 # From here on RFC 8785 spells whole numbers with an exponent.
 _EXPONENT_MIN = 1e21
-# What may be a number that is no short integer, and no fraction of at most three digits, which
-# both spell alike; also, at times, part of a text. Each pattern begins with what it begins
-# with in all cases: an alternative there takes Python five times as long.
-_SUSPICIOUS = rb"-?(?:[0-9]+(?:[eE]|\.(?![0-9]{0,2}[1-9][,}\]]))|[0-9]{16})"
 # First bytes, in UTF-8, of characters beyond the Basic Multilingual Plane.
 _BEYOND_BMP = (b"\xf0", b"\xf1", b"\xf2", b"\xf3", b"\xf4")
-_SUSPICIOUS_MEMBER = re.compile(rb'":' + _SUSPICIOUS)
-_SUSPICIOUS_FIRST = re.compile(rb"\[" + _SUSPICIOUS)
-_SUSPICIOUS_LATER = re.compile(rb"," + _SUSPICIOUS)
 
 
 def canonical(value: Any) -> bytes:
@@ -57,11 +51,12 @@ def is_canonical(value: Any, data: bytes) -> bool:
     Bytes that show no number, no name and no depth that `orjson` treats in its own way are
     judged by it alone, which takes a tenth of the time of `canonical`.
     """
+    member, first, later = _suspicious()
     suspicious = (
-        (not data.isascii() and any(first in data for first in _BEYOND_BMP))
-        or _SUSPICIOUS_MEMBER.search(data)
-        or _SUSPICIOUS_FIRST.search(data)
-        or _SUSPICIOUS_LATER.search(data)
+        (not data.isascii() and any(byte in data for byte in _BEYOND_BMP))
+        or member.search(data)
+        or first.search(data)
+        or later.search(data)
     )
     if not suspicious and data.count(b"{") + data.count(b"[") <= DEPTH_MAX:
         return orjson.dumps(value, option=_SORTED) == data
@@ -69,6 +64,16 @@ def is_canonical(value: Any, data: bytes) -> bool:
         return canonical(value) == data
     except InvalidObject:
         return False
+
+
+@cache
+def _suspicious() -> tuple[re.Pattern[bytes], ...]:
+    """What may be a number that is no short integer, and no fraction of at most three digits,
+    which both spell alike; also, at times, part of a text. After a name, first in a list, and
+    later: an alternative at the beginning of one pattern takes Python five times as long.
+    Compiled when the first bytes are judged, which most commands never do."""
+    number = rb"-?(?:[0-9]+(?:[eE]|\.(?![0-9]{0,2}[1-9][,}\]]))|[0-9]{16})"
+    return tuple(re.compile(before + number) for before in (rb'":', rb"\[", rb","))
 
 
 def is_plain(value: Any, *, levels_around: int = 0) -> bool:

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from hashlib import _Hash
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}\Z")
@@ -80,7 +81,9 @@ class RunningDigest:
         if self._left < 0:
             from hashlib import sha256
 
-            self._state = sha256(b"".join(self._kept))
+            self._state = sha256()
+            for kept in self._kept:
+                self._state.update(kept)
             self._kept.clear()
 
     def hexdigest(self) -> str:
@@ -97,6 +100,11 @@ def sha256_hex(data: bytes) -> str:
 def sha256_digest(data: bytes) -> str:
     """SHA-256 of `data` as `sha256:` and 64 lowercase hexadecimal digits. MPR §4.2."""
     return "sha256:" + str(_sha256(data).hexdigest())
+
+
+def sha256_digests(pieces: Iterable[bytes]) -> list[str]:
+    """As `sha256_digest` of each, in order, and in less time."""
+    return [f"sha256:{_sha256(piece).hexdigest()}" for piece in pieces]
 
 
 def is_sha256_digest(text: object) -> bool:

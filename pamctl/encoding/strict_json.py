@@ -79,8 +79,9 @@ def _parse_slowly(data: bytes, what: str) -> Any:
             parse_constant=_constant,
         )
     except json.JSONDecodeError as cause:
+        problem = cause.msg.removesuffix(" at")
         raise InvalidRequest(
-            f"{what} is not JSON: {cause.msg} at line {cause.lineno}, column {cause.colno}",
+            f"{what} is not JSON: {problem} at line {cause.lineno}, column {cause.colno}",
             line=cause.lineno,
             column=cause.colno,
         ) from cause

@@ -8,13 +8,8 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
 
-_RFC3339 = re.compile(
-    r"(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?"
-    r"(?:([Zz])|([+-])(\d{2}):(\d{2}))\Z",
-    re.ASCII,
-)
 # What services write, this one among them; `instant` is on the path of every version.
 _PLAIN_UTC = re.compile(r"\d{4}-\d{2}-\d{2}T(?:[01]\d|2[0-3]):\d{2}:[0-5]\d(?:\.\d+)?Z\Z", re.ASCII)
 _EPOCH = datetime(1970, 1, 1)
@@ -26,33 +21,51 @@ def instant(text: str) -> str:
 
     Keys order as the instants do, with any number of fractional digits, leap seconds
     included: `instant("…00.12+02:00") < instant("…01Z")` compares what happened first.
-    Raises ValueError for anything but an RFC 3339 timestamp with an offset.
+    Raises ValueError for anything but an RFC 3339 timestamp with an offset; its message goes
+    behind "… is".
     """
     if _PLAIN_UTC.match(text) is not None:
-        datetime.fromisoformat(text[:19])
+        try:
+            datetime.fromisoformat(text[:19])
+        except ValueError as cause:
+            raise _no_time(cause) from cause
         return text[:19] if len(text) == 20 else text[:-1].rstrip("0").rstrip(".")
-    match = _RFC3339.match(text)
+    match = _rfc3339().match(text)
     if match is None:
         raise ValueError("not an RFC 3339 timestamp with an offset, such as 2026-07-29T17:00:00Z")
     year, month, day, hour, minute, second = (int(part) for part in match.groups()[:6])
     fraction, zulu, sign, offset_hours, offset_minutes = match.groups()[6:]
     if second > 60:
-        raise ValueError("seconds run from 00 to 59, or 60 for a leap second")
+        raise _no_time("seconds run from 00 to 59, or 60 for a leap second")
     try:
         moment = datetime(year, month, day, hour, minute)
         if zulu is None:
             hours, minutes = int(offset_hours), int(offset_minutes)
             if hours > 23 or minutes > 59:
-                raise ValueError("the offset is out of range")
+                raise ValueError("the offset is too large")
             shift = timedelta(hours=hours, minutes=minutes)
             moment = moment + shift if sign == "-" else moment - shift
-    except OverflowError as cause:
-        raise ValueError("the instant is out of range") from cause
+    except (OverflowError, ValueError) as cause:
+        raise _no_time(cause) from cause
     if second == 60 and (moment.hour, moment.minute) != (23, 59):
-        raise ValueError("a leap second ends a day in UTC")
+        raise _no_time("a leap second ends a day in UTC")
     digits = (fraction or "").rstrip("0")
     key = f"{moment.year:04}-{moment:%m-%dT%H:%M}:{second:02}"
     return f"{key}.{digits}" if digits else key
+
+
+@cache
+def _rfc3339() -> re.Pattern[str]:
+    """Compiled when it is first needed, and it seldom is."""
+    return re.compile(
+        r"(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?"
+        r"(?:([Zz])|([+-])(\d{2}):(\d{2}))\Z",
+        re.ASCII,
+    )
+
+
+def _no_time(why: object) -> ValueError:
+    return ValueError(f"no time that there is: {why}")
 
 
 def is_timestamp(text: object) -> bool:

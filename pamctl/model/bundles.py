@@ -8,7 +8,7 @@ lines and versions is for whoever reads them on.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import IO, Any, Literal, NamedTuple
+from typing import IO, Any, Literal
 
 from pamctl.encoding.canonical import canonical
 from pamctl.encoding.digests import RunningDigest, sha256_hex
@@ -20,6 +20,7 @@ from pamctl.limits import (
     BUNDLE_WINDOW_BYTES_MAX,
     DOCUMENT_BYTES_MAX,
 )
+from pamctl.named_tuples import NamedTuple
 
 FORMAT = "pam-bundle"
 FORMAT_VERSION = 1
@@ -328,6 +329,9 @@ def _decompressed(first: bytes, source: IO[bytes]) -> Iterator[bytes | Fault]:
         taken += len(chunk)
         # A piece at a time, so that a small file cannot fill the memory at once.
         for start in range(0, len(chunk), _PIECE_BYTES):
+            if unpacking.eof:
+                yield Fault("continued", 0, 0, _BEHIND)
+                return
             try:
                 data = unpacking.decompress(chunk[start : start + _PIECE_BYTES])
             except zstandard.ZstdError as cause:
@@ -341,12 +345,13 @@ def _decompressed(first: bytes, source: IO[bytes]) -> Iterator[bytes | Fault]:
             yield data
         chunk = source.read(_READ_BYTES)
     if unpacking.unused_data:
-        yield Fault("continued", 0, 0, "something stands behind the compressed bundle")
+        yield Fault("continued", 0, 0, _BEHIND)
     elif not unpacking.eof:
         yield Fault("cut", 0, 0, "the compressed bundle ends before its end")
 
 
 _PIECE_BYTES = 1024
+_BEHIND = "something stands behind the compressed bundle"
 
 
 def _is_hexadecimal_digest(value: Any) -> bool:

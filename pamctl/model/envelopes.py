@@ -19,7 +19,7 @@ DEFAULT_RETRIEVAL: Mapping[str, str] = {
 }
 """What a query that names no states retrieves. PAMSPEC §11."""
 
-_EXTENSION_TYPE = re.compile(
+_EXTENSION_TYPE = (
     r"(?:[a-z0-9]+(?:\.[a-z0-9-]+)+\.[a-z][a-z0-9-]*"
     r"|[a-z][a-z0-9+.-]*:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]+)\Z"
 )
@@ -32,7 +32,7 @@ def is_extension_type(object_type: object) -> bool:
         isinstance(object_type, str)
         and object_type not in STANDARD_OBJECT_TYPES
         and len(object_type) <= IDENTIFIER_CHARS_MAX
-        and _EXTENSION_TYPE.match(object_type) is not None
+        and re.match(_EXTENSION_TYPE, object_type) is not None
     )
 
 

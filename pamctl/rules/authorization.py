@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.errors import AccessDenied
+from pamctl.named_tuples import NamedTuple
 
 DEFAULT_RULE = "rule:default"
 DEFAULT_POLICY_BASIS = "policy:default"

@@ -8,9 +8,10 @@ still holds the operation. So nothing is ever wider than what it came from.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.encoding.timestamps import instant
+from pamctl.named_tuples import NamedTuple
 from pamctl.rules.authorization import Action, Sight, decide_secrecy, decide_sight
 
 DELEGATION_RULE = "rule:delegation"

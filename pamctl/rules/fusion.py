@@ -8,7 +8,8 @@ of two kinds never are. Only the first FUSED_DEPTH of each list take part.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+
+from pamctl.named_tuples import NamedTuple
 
 RANK_OFFSET = 60
 """As in Cormack, Clarke and Büttcher's paper of 2009, which named the method."""

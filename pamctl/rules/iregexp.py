@@ -8,9 +8,9 @@ text together can take long: there is nothing for an attacker to find.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 from pamctl.limits import PATTERN_STATES_MAX
+from pamctl.named_tuples import NamedTuple
 
 _QUANTIFIERS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _ESCAPES = {**{char: char for char in "()*+-.?[\\]^{|}"}, "n": "\n", "r": "\r", "t": "\t"}

@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pamctl.encoding.strict_json import parse
 from pamctl.errors import InvalidRequest
 from pamctl.limits import DEPTH_MAX, INTEGER_MAX
+from pamctl.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from jsonpath import JSONPath

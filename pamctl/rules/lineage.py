@@ -7,9 +7,10 @@ by the event's own word for the condition that was met.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.model.vocabulary import DIMENSIONS
+from pamctl.named_tuples import NamedTuple
 from pamctl.rules.transitions import ALLOWED, FORBIDDEN_WITHOUT_OVERRIDE, OVERRIDE
 
 PROMOTION = "promotion"
@@ -35,6 +36,15 @@ class Known(NamedTuple):
     def of(cls, envelope: Mapping[str, Any]) -> Known:
         """Of a valid envelope, with or without its content."""
         return cls(envelope["sequence"], tuple(envelope[member] for member in _STATES))
+
+
+class Step(NamedTuple):
+    """From one version of an object to the next, and the condition that its event names."""
+
+    ident: str
+    before: Known
+    after: Known
+    condition: str | None
 
 
 def unlawful_step(before: Known, after: Known, condition: str | None) -> str | None:

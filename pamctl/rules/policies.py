@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.errors import InvalidRequest, PolicyDenied
+from pamctl.named_tuples import NamedTuple
 
 CROSS_SCOPE_RULE = "cross_scope_policy_required"
 """What an operation across scopes is refused by, where no rule of a policy grants it."""

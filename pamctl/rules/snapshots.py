@@ -4,12 +4,13 @@ PAMSPEC §12, §18.11."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.encoding.canonical import canonical
 from pamctl.encoding.digests import sha256_digest
 from pamctl.errors import InvalidStateTransition
 from pamctl.model.vocabulary import DIMENSIONS
+from pamctl.named_tuples import NamedTuple
 
 DIGEST_ALGORITHM = "sha-256"
 DIGEST_PROFILE = "pamctl-snapshot-1"

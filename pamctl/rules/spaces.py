@@ -10,6 +10,9 @@ from typing import Any
 
 from pamctl.errors import EmbeddingSpaceMismatch, InvalidRequest
 
+BUILT_IN = "space:pamctl-hashed-text:1"
+"""The space of the embedder that pamctl has itself: `index.hashed_text`."""
+
 _NOT_IDENTITY = ("created_at", "created_by")
 
 

@@ -4,10 +4,11 @@ PAMSPEC §10.8, §18.3."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.errors import InvalidRequest
 from pamctl.limits import PAGE_ITEMS_MAX, PREDICATE_MEMBERS_MAX
+from pamctl.named_tuples import NamedTuple
 
 AUTOMATIC, EXPLICIT = "automatic", "explicit"
 ACKNOWLEDGEMENTS = (AUTOMATIC, EXPLICIT)

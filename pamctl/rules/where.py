@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import ge, gt, le, lt
-from typing import Any, NamedTuple
+from typing import Any
 
 from pamctl.encoding.timestamps import instant
+from pamctl.named_tuples import NamedTuple
 from pamctl.rules.iregexp import Pattern
 from pamctl.rules.json_paths import Path
 

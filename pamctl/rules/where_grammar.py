@@ -290,10 +290,21 @@ class _Parser:
         shown = self._text[first : first + _SHOWN_CHARS]
         line = "".join(char if char.isprintable() else " " for char in shown)
         before = "…" if first else ""
-        place = f"\n  {before}{line}\n  {' ' * (position - first + len(before))}^"
+        indent = " " * _columns(before + line[: position - first])
+        place = f"\n  {before}{line}\n  {indent}^"
         return InvalidRequest(
             f"where: {message}, at character {position + 1}:{place}",
             hint=hint,
             pointer=f"/where/{self._number}",
             position=position,
         )
+
+
+def _columns(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    from unicodedata import combining, east_asian_width
+
+    return sum(
+        0 if combining(character) else 2 if east_asian_width(character) in "WF" else 1
+        for character in text
+    )

@@ -1,6 +1,6 @@
 """`pamctl audit`: a verdict on an export or a store, and a report of it. `docs/audit.md`."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +11,6 @@ from pamctl.cli import options
 from pamctl.cli.auditing import TRUST, WITNESS, judged, opened_bundle, trust_of
 from pamctl.cli.invocation import Invocation
 from pamctl.cli.paths import as_path, path_text
-from pamctl.cli.results import place_for, write_file
 from pamctl.cli.terminal import output, presentation
 from pamctl.cli.terminal.progress import Waiting
 from pamctl.cli.verbs import application, verb
@@ -28,12 +27,16 @@ if TYPE_CHECKING:
     from pamctl.audit.audited import Audit
     from pamctl.audit.inventory import Inventory
     from pamctl.audit.pinned_ledger import Ledger
+    from pamctl.cli.results import Place
 
     Signed = Callable[[Callable[[], Iterable[Ledger]]], list[Mapping[str, Any]]]
 
 app = application()
 
 _RECORDS_MAX = 10_000
+_FINDINGS_SHOWN_MAX = 20
+# What a report begins with.
+_PAGE = b"<!doctype html"
 
 
 @verb(
@@ -57,7 +60,11 @@ def audit(
     ] = None,
     html: Annotated[
         str | None,
-        typer.Option("--html", metavar="FILE", help="Write the report there, one page of HTML."),
+        typer.Option(
+            "--html",
+            metavar="FILE",
+            help="Write the report there, one page of HTML, in place of an earlier one.",
+        ),
     ] = None,
     checkpoint: Annotated[
         list[str] | None,
@@ -93,7 +100,7 @@ def audit(
     """
     if bundle is not None and call.flags.get("store") is not None:
         raise InvalidRequest("an export and --store are both given", hint="give one of them")
-    place = None if html is None else place_for(html, replaces=True)
+    place = None if html is None else _place(call, html, bundle)
     signed = _signed(checkpoint, trust, witness)
     with Waiting(f"checking {bundle or 'the store'}", quiet=call.quiet):
         found = _of_store(call, signed) if bundle is None else _of_bundle(bundle, signed)
@@ -102,6 +109,7 @@ def audit(
     answer = _answer(found)
     if place is not None:
         from pamctl.audit.report import render
+        from pamctl.cli.results import write_file
 
         page = render(found)
         if place.plain:
@@ -115,10 +123,28 @@ def audit(
         raise typer.Exit(EXIT_CHECK_FAILED)
 
 
+def _place(call: Invocation, html: str, bundle: str | None) -> "Place":
+    """Where the report goes. Raises InvalidRequest for a file that is something else: a report
+    takes the place of no export and of no key, whatever was typed."""
+    from pamctl.cli.results import place_for, require_outside
+
+    place = place_for(html, replaces=True)
+    if place.path is not None and place.path.exists():
+        with place.path.open("rb") as there:
+            begins = there.read(len(_PAGE))
+        if begins not in (b"", _PAGE):
+            raise InvalidRequest(
+                f"{html} is there already, and is no report", hint="name another file, or remove it"
+            )
+    if bundle is None:
+        require_outside(place, call.store_path, html)
+    return place
+
+
 def _of_store(call: Invocation, signed: "Signed") -> "Audit":
     from pamctl.audit.audited import Audit
     from pamctl.audit.holdings import holdings_of_store
-    from pamctl.cli.commands.fsck import checked
+    from pamctl.cli.checking import checked
 
     root = call.store_path
     answer = checked(root)
@@ -136,17 +162,16 @@ def _of_store(call: Invocation, signed: "Signed") -> "Audit":
 
 
 def _of_bundle(name: str, signed: "Signed") -> "Audit":
-    import tempfile
-
     from pamctl.audit.audited import Audit
     from pamctl.audit.bundle import verify_bundle
     from pamctl.audit.holdings import holdings_of_bundle
+    from pamctl.cli.scratch import scratch_folder
 
     with (
         opened_bundle(name) as opener,
-        tempfile.TemporaryDirectory(prefix="pamctl-audit-") as scratch,
+        scratch_folder("audit") as scratch,
     ):
-        answer = verify_bundle(opener, Path(scratch), name=name)
+        answer = verify_bundle(opener, scratch, name=name)
         holdings = holdings_of_bundle(opener)
         checkpoints = signed(lambda: _bundle_ledgers(opener)) if _has_header(answer) else []
     facts = {"Digest of the file's lines": str(answer["digest"] or "it has none")}
@@ -336,10 +361,7 @@ def _card(answer: Mapping[str, Any]) -> dict[str, str]:
         answer["kind"]: answer["name"],
         "verdict": "sound" if answer["sound"] else f"NOT sound: {', '.join(answer['causes'])}",
     }
-    for finding in answer["findings"][:20]:
-        rows[f"{finding['severity']} {finding['id']}"] = (
-            f"{finding['message']}; {finding['remedy']}"
-        )
+    rows |= _finding_rows(answer["findings"])
     for one in answer["checkpoints"]:
         rows[f"checkpoint {one['checkpoint']}"] = one["explanation"] or "holds"
     refused = [one for one in answer["projections"] if not one["valid"]]
@@ -353,4 +375,17 @@ def _card(answer: Mapping[str, Any]) -> dict[str, str]:
         )
     if "html" in answer:
         rows["report"] = answer["html"]
+    return rows
+
+
+def _finding_rows(findings: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """A row a finding; those of one kind are numbered."""
+    rows: dict[str, str] = {}
+    for finding in findings[:_FINDINGS_SHOWN_MAX]:
+        kind = f"{finding['severity']} {finding['id']}"
+        before = sum(name == kind or name.startswith(f"{kind} ") for name in rows)
+        name = f"{kind} {before + 1}" if before else kind
+        rows[name] = f"{finding['message']}; {finding['remedy']}"
+    if len(findings) > _FINDINGS_SHOWN_MAX:
+        rows["and"] = f"{len(findings) - _FINDINGS_SHOWN_MAX} more: --json and --html have all"
     return rows

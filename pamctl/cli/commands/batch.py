@@ -12,7 +12,7 @@ from pamctl.cli.invocation import Invocation, new_operation_id
 from pamctl.cli.terminal import output
 from pamctl.cli.terminal.progress import Progress
 from pamctl.cli.verbs import application, verb
-from pamctl.errors import CODES
+from pamctl.errors import CODES, InvalidRequest
 
 app = application()
 
@@ -55,6 +55,11 @@ def batch(
     when it is durable. The first operation that fails ends the batch: those before it stand.
     Input of any size takes the memory of one group, unless the batch is atomic.
     """
+    if atomic and continue_on_error:
+        raise InvalidRequest(
+            "--atomic and --continue-on-error are both given",
+            hint="an atomic batch is undone by the first operation that fails; give one of them",
+        )
     # A batch makes many objects and few cycles; collecting seldom saves a twentieth.
     gc.set_threshold(1_000_000)
     gc.enable()

@@ -323,7 +323,7 @@ def _card(verdict: Mapping[str, Any]) -> dict[str, str]:
         who = "the log" if one["role"] == "log" else f"witness {one['name']}"
         rows[f"signature {number}"] = f"{who}, {one['status']}{when}"
     rows |= {
-        name.replace("_", " "): fact if isinstance(fact, str) else str(fact)
+        name.replace("_", " "): presentation.text_of(fact)
         for name, fact in verdict["facts"].items()
     }
     return rows

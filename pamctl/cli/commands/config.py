@@ -1,5 +1,6 @@
 """`pamctl config`: what holds unless a flag says otherwise, and where it is said."""
 
+import contextlib
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -128,7 +129,9 @@ def _parsed(name: str, text: str) -> Any:
     if SETTINGS[name].kind is not str:
         from pamctl.encoding import strict_json
 
-        value = strict_json.parse(text, what=f"the value of '{name}'")
+        # What is no JSON is a word, and no value of such a setting.
+        with contextlib.suppress(InvalidRequest):
+            value = strict_json.parse(text)
     settings.require_value(name, value)
     if name in ("actor", "default_scope"):
         from pamctl.model.documents import check

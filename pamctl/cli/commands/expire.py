@@ -48,9 +48,9 @@ def expire(
         call,
         answer,
         [
-            presentation.Column("object", lambda item: str(item["object_id"]), whole=True),
-            presentation.Column("type", lambda item: str(item["object_type"])),
-            presentation.Column("rule", lambda item: str(item["policy_rule_id"])),
-            presentation.Column("version", lambda item: str(item["version_id"]), whole=True),
+            presentation.Column("OBJECT", lambda item: str(item["object_id"]), whole=True),
+            presentation.Column("TYPE", lambda item: str(item["object_type"])),
+            presentation.Column("RULE", lambda item: str(item["policy_rule_id"])),
+            presentation.Column("VERSION", lambda item: str(item["version_id"]), whole=True),
         ],
     )

@@ -12,7 +12,7 @@ import typer
 
 from pamctl.cli import options
 from pamctl.cli.invocation import Invocation
-from pamctl.cli.results import STANDARD_OUTPUT, place_for
+from pamctl.cli.results import STANDARD_OUTPUT, place_for, require_outside
 from pamctl.cli.terminal import output, presentation
 from pamctl.cli.terminal.progress import FileProgress
 from pamctl.cli.verbs import application, verb
@@ -136,10 +136,7 @@ def export(
         operation_id=call.flags.get("operation_id"),
     )
     place = place_for(file, replaces=True)
-    if place.path is not None and call.store_path.resolve() in place.path.resolve().parents:
-        raise InvalidRequest(
-            f"{file} is within the store", hint="name a file that is not part of it"
-        )
+    require_outside(place, call.store_path, file)
     replaced = place.path is not None and place.path.exists()
     with FileProgress("written", quiet=call.quiet) as progress:
 

@@ -1,16 +1,15 @@
 """`pamctl fsck`: check everything in a store, and change nothing. `store-format/invariants.md`."""
 
 import os
-import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pamctl.cli import options
-from pamctl.cli.auditing import PINNING, TRUST, pins_of
+from pamctl.cli.auditing import PINNING, TRUST
 from pamctl.cli.invocation import Invocation
+from pamctl.cli.pinning import EXPECT_COUNT, EXPECT_HEAD, pins_for, remembered_heads
 from pamctl.cli.terminal import presentation
 from pamctl.cli.verbs import application, verb
 from pamctl.errors import (
@@ -20,16 +19,12 @@ from pamctl.errors import (
     ScopeNotFound,
     StoreNotFound,
 )
-from pamctl.limits import INTEGER_MAX
 
 if TYPE_CHECKING:
-    from pamctl.audit.check import Pins
-    from pamctl.audit.pins import Pin
     from pamctl.cli.remembered_heads import RememberedHeads
 
 app = application()
 
-_HEAD = re.compile(r"(?:sha256:)?([0-9a-f]{64})\Z")
 _JOBS_MAX = 256
 
 
@@ -61,23 +56,8 @@ def fsck(
             help="How many processes share the work; default: one for each processor.",
         ),
     ] = None,
-    expect_head: Annotated[
-        str | None,
-        typer.Option(
-            "--expect-head",
-            metavar="DIGEST",
-            help="A head that the ledger ends in or goes on from.",
-        ),
-    ] = None,
-    expect_count: Annotated[
-        int | None,
-        typer.Option(
-            "--expect-count",
-            metavar="N",
-            parser=options.whole_number(1, INTEGER_MAX),
-            help="Entries that the ledger has at least; with --expect-head, when it had that head.",
-        ),
-    ] = None,
+    expect_head: EXPECT_HEAD = None,
+    expect_count: EXPECT_COUNT = None,
     forget: Annotated[
         bool,
         typer.Option(
@@ -107,13 +87,20 @@ def fsck(
         check_export(call, bundle, heads, checkpoint, trust)
         return
     from pamctl.audit.check import identity
+    from pamctl.cli.checking import checked
 
     root = call.store_path
     store_id, scope_ids = identity(root)
-    remembered = _remembered(call, store_id)
-    checked_ids = scope_ids if call.named_scope is None else [call.named_scope]
-    signed = _signed(checked_ids, checkpoint, trust)
-    pins = _pins(call, remembered, scope_ids, expect_head, expect_count, forget, signed)
+    remembered = remembered_heads(call, store_id)
+    pins = pins_for(
+        call,
+        scope_ids,
+        remembered={} if remembered is None or forget else remembered.load(),
+        expect_head=expect_head,
+        expect_count=expect_count,
+        checkpoint=checkpoint,
+        trust=trust,
+    )
     answer = checked(root, scope_id=call.named_scope, jobs=jobs or os.cpu_count() or 1, pins=pins)
     if remembered is not None:
         _remember(call, remembered, answer, forget)
@@ -130,98 +117,23 @@ def _require_none(**of_a_store: object) -> None:
             raise InvalidRequest(f"an export and {flag} are both given", hint="give one of them")
 
 
-def checked(
-    root: Path, *, scope_id: str | None = None, jobs: int = 1, pins: "Pins | None" = None
-) -> dict[str, Any]:
-    """The answer of the check, with what the indexes say of themselves held against it."""
-    import tempfile
-
-    from pamctl.audit.check import check_store
-    from pamctl.audit.derived import IndexPosition, add_index
-    from pamctl.index.position import position_in_file
-    from pamctl.store.layout import StoreLayout
-
-    with tempfile.TemporaryDirectory(prefix="pamctl-fsck-") as scratch:
-        answer = check_store(root, Path(scratch), scope_id=scope_id, jobs=jobs, pins=pins)
-    layout = StoreLayout(root)
-    for scope in answer["scopes"]:
-        path = layout.index_file(layout.scope(scope["scope_id"]))
-        damaged = _is_damaged(answer, scope["scope_id"])
-        if path.is_file() and not path.is_symlink() and not damaged:
-            found = position_in_file(path)
-            index = None
-            if found is not None:
-                index = IndexPosition(found.entries, found.offset, found.head, found.head_bytes)
-            add_index(answer, root, scope["scope_id"], f"index/{path.name}", index)
-    return answer
-
-
-def _remembered(call: Invocation, store_id: str | None) -> "RememberedHeads | None":
-    from pamctl.cli.remembered_heads import RememberedHeads
-
-    return None if store_id is None else RememberedHeads(call.environment, store_id)
-
-
-def _signed(
-    scope_ids: list[str], checkpoints: list[str] | None, trust: list[str] | None
-) -> "Mapping[str, Pin]":
-    """What checkpoints pin. Raises InvalidRequest for one of a scope that is not checked: its
-    absence is damage, or the store is another."""
-    pins = pins_of(checkpoints, trust)
-    for scope_id in pins.keys() - set(scope_ids):
-        raise InvalidRequest(f"a checkpoint is of {scope_id}, which is no scope that is checked")
-    return pins
-
-
-def _pins(
-    call: Invocation,
-    remembered: "RememberedHeads | None",
-    scope_ids: list[str],
-    expect_head: str | None,
-    expect_count: int | None,
-    forget: bool,
-    signed: "Mapping[str, Pin]",
-) -> "Pins":
-    from pamctl.audit.check import Pins
-    from pamctl.audit.pins import Pin
-
-    pins: dict[str, tuple[Pin, ...]] = {}
-    if remembered is not None and not forget:
-        pins = {
-            scope_id: (Pin(one.head, one.entries, "you saw when you checked it last"),)
-            for scope_id, one in remembered.load().items()
-        }
-    for named, pin in signed.items():
-        pins[named] = (*pins.get(named, ()), pin)
-    if expect_head is not None or expect_count is not None:
-        head = None
-        if expect_head is not None:
-            match = _HEAD.match(expect_head)
-            if match is None:
-                raise InvalidRequest("--expect-head is 64 lower-case hexadecimal digits")
-            head = match[1]
-        scope_id = call.named_scope
-        if scope_id is None and len(scope_ids) == 1:
-            (scope_id,) = scope_ids
-        if scope_id is None:
-            raise InvalidRequest(
-                "a head or a count is of one ledger", hint="name its scope with --scope ID"
-            )
-        pins[scope_id] = (*pins.get(scope_id, ()), Pin(head, expect_count, "was to be expected"))
-    return Pins(pins)
-
-
 def _remember(
     call: Invocation, remembered: "RememberedHeads", answer: Mapping[str, Any], forget: bool
 ) -> None:
-    """Remember the heads of ledgers in which nothing is wrong. Those of other scopes stay."""
+    """Remember the heads of ledgers in which nothing is wrong. Those of other scopes stay,
+    unless what is there now is to be right and all of it was checked."""
+    from pamctl.cli.checking import is_damaged
     from pamctl.cli.remembered_heads import RememberedHead
+    from pamctl.store.layout import FOUNDING_ENTRIES
 
     before = remembered.load()
-    heads = dict(before)
+    heads = {} if forget and call.named_scope is None else dict(before)
     for scope in answer["scopes"]:
-        trusted = forget or not _is_damaged(answer, scope["scope_id"])
-        if trusted and scope["entries"]:
+        if not forget and is_damaged(answer, scope["scope_id"]):
+            continue
+        heads.pop(scope["scope_id"], None)
+        # One in which nothing has happened yet gives way to a ledger that is imported.
+        if scope["events"] or scope["entries"] > FOUNDING_ENTRIES:
             heads[scope["scope_id"]] = RememberedHead(scope["head"], scope["entries"])
     if heads == before:
         return
@@ -229,13 +141,6 @@ def _remember(
         remembered.save(heads)
     except (OSError, PamError) as cause:
         call.note(f"the heads could not be remembered in {remembered.path}: {cause}")
-
-
-def _is_damaged(answer: Mapping[str, Any], scope_id: str) -> bool:
-    return any(
-        finding["severity"] == "must" and finding.get("scope_id") == scope_id
-        for finding in answer["findings"]
-    )
 
 
 def _summary(answer: Mapping[str, Any]) -> str:
@@ -254,11 +159,13 @@ def _summary(answer: Mapping[str, Any]) -> str:
     left_out = sum(answer["counts"].values()) - len(answer["findings"])
     if left_out:
         lines.append(f"and {left_out} more of the same kinds")
-    lines += [
-        f"{scope['scope_id']}: {scope['entries']} entries, {scope['versions']} versions, "
-        f"head {scope['head']}, {_TAILS[scope['tail']]}"
-        for scope in answer["scopes"]
-    ]
+    unpinned = {f["scope_id"] for f in answer["findings"] if f["id"] == "ledger-tail-unpinned"}
+    for scope in answer["scopes"]:
+        tail = _PINNED if scope["tail"] == "pinned" else _NOT_WHAT_WAS_PINNED
+        lines.append(
+            f"{scope['scope_id']}: {scope['entries']} entries, {scope['versions']} versions, "
+            f"head {scope['head']}, {_UNPINNED if scope['scope_id'] in unpinned else tail}"
+        )
     if answer["clean"]:
         lines.append("the store is clean")
     else:
@@ -269,7 +176,6 @@ def _summary(answer: Mapping[str, Any]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-_TAILS = {
-    "pinned": "which is the one that was pinned",
-    "unpinned": "which nothing pins: a tail that was cut off could not be seen",
-}
+_PINNED = "which is the one that was pinned"
+_UNPINNED = "which nothing pins: a tail that was cut off could not be seen"
+_NOT_WHAT_WAS_PINNED = "which is not what was pinned"

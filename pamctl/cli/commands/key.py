@@ -225,6 +225,10 @@ def trust(
     """
 
     def believe() -> dict[str, Any]:
+        from pamctl.projection.shape import is_uri
+
+        if adapter_id is not None and not is_uri(adapter_id):
+            raise InvalidRequest(f"the adapter id {adapter_id[:80]!r} is not an absolute URI")
         public = _public_key(key)
         record = _keyring(call).trust(
             public.key,

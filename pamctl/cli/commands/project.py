@@ -288,7 +288,9 @@ def _summary(folder: Path, record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sentence(done: Mapping[str, Any]) -> str:
+    count = done["delivered_count"]
     return (
-        f"delivered {done['delivered_count']} memories and left out {done['exclusions']['total']};"
+        f"delivered {count} {'memory' if count == 1 else 'memories'}"
+        f" and left out {done['exclusions']['total']};"
         f" {done['projection']['byte_length']} bytes in {done['out']}"
     )

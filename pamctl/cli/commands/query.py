@@ -98,7 +98,12 @@ def query(
     }
     if text is not None and call.format == "table":
         flags["snippets"] = True
-    _show(call, _answer(call, flags, query_file), flags)
+    answer = _answer(call, flags, query_file)
+    _show(call, answer, flags)
+    if not answer["items"] and call.format == "table":
+        _say_why(call, answer, flags, by_document=query_file is not None)
+    if flags["count"] and call.format != "json":
+        call.note(f"{answer['total']} in all")
 
 
 def _show(call: Invocation, answer: Mapping[str, Any], flags: Mapping[str, Any]) -> None:
@@ -107,10 +112,18 @@ def _show(call: Invocation, answer: Mapping[str, Any], flags: Mapping[str, Any])
     presentation.show_items(call, answer, explaining.with_passages(columns, answer))
     similarity.disclose(call, answer)
     explaining.tell(call, answer)
-    if not answer["items"] and call.format == "table" and not any(map(flags.get, _WIDENING)):
+
+
+def _say_why(
+    call: Invocation, answer: Mapping[str, Any], flags: Mapping[str, Any], *, by_document: bool
+) -> None:
+    """What to do where nothing was found."""
+    if "index" not in answer:
+        call.note(
+            f"nothing was written to {answer['scope_id']} yet; `pamctl scope list` shows scopes"
+        )
+    elif not by_document and not any(map(flags.get, _WIDENING)):
         call.note("nothing that is trusted was found; --any-state finds the rest too")
-    if flags["count"] and call.format != "json":
-        call.note(f"{answer['total']} in all")
 
 
 _WIDENING = (

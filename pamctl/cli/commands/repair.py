@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pamctl.cli import options, writing
+from pamctl.cli.auditing import PINNING, TRUST
 from pamctl.cli.invocation import Invocation
 from pamctl.cli.once import once, refuse_key
 from pamctl.cli.paths import as_path, path_text
+from pamctl.cli.pinning import EXPECT_COUNT, EXPECT_HEAD, pins_for, remembered_heads
+from pamctl.cli.scratch import scratch_folder
 from pamctl.cli.terminal import output
 from pamctl.cli.verbs import application, verb
 from pamctl.errors import (
@@ -25,6 +28,7 @@ from pamctl.errors import (
 )
 
 if TYPE_CHECKING:
+    from pamctl.audit.pins import Pins
     from pamctl.audit.repair import Action
 
 app = application()
@@ -52,25 +56,47 @@ def repair(
             "--from", metavar="PATH", help="A second copy of the store, or an export of it."
         ),
     ] = None,
+    expect_head: EXPECT_HEAD = None,
+    expect_count: EXPECT_COUNT = None,
+    checkpoint: PINNING = None,
+    trust: TRUST = None,
 ) -> None:
     """Repair the store, or say how.
 
     It only adds files and sets files aside: every byte that it replaces is kept in the
     store's quarantine. Bytes come from packs, from quarantine and from --from, and are used
-    only where their digest is the one that the ledger asks for.
+    only where their digest is the one that the ledger asks for. Ledgers are held against the
+    heads that you saw last, as fsck does, and against those that are given here.
     """
     if not apply:
         refuse_key(call, "without --apply nothing is changed")
-    answer = once(call, lambda: _answer(call, from_, apply), reads=("from_",))
+
+    def act() -> dict[str, Any]:
+        from pamctl.audit.check import identity
+
+        store_id, scope_ids = identity(call.store_path)
+        remembered = remembered_heads(call, store_id)
+        pins = pins_for(
+            call,
+            scope_ids,
+            remembered={} if remembered is None else remembered.load(),
+            expect_head=expect_head,
+            expect_count=expect_count,
+            checkpoint=checkpoint,
+            trust=trust,
+        )
+        return _answer(call, from_, apply, pins)
+
+    answer = once(call, act, reads=("from_", "checkpoint", "trust"))
     _show(call, answer)
     if not answer["clean"]:
         raise typer.Exit(EXIT_CHECK_FAILED)
 
 
-def _answer(call: Invocation, from_: str | None, apply: bool) -> dict[str, Any]:
+def _answer(call: Invocation, from_: str | None, apply: bool, pins: "Pins") -> dict[str, Any]:
     root = call.store_path
     with _second_copy(from_, root) as other:
-        answer = repaired(root, other=other, scope_id=call.named_scope, apply=apply)
+        answer = repaired(root, other=other, scope_id=call.named_scope, apply=apply, pins=pins)
     for action in answer["actions"]:
         # An export was laid out in a folder that is gone by now.
         if from_ is not None and other is not None and as_path(from_).is_file():
@@ -80,13 +106,21 @@ def _answer(call: Invocation, from_: str | None, apply: bool) -> dict[str, Any]:
 
 
 def repaired(
-    root: Path, *, other: Path | None = None, scope_id: str | None = None, apply: bool = False
+    root: Path,
+    *,
+    other: Path | None = None,
+    scope_id: str | None = None,
+    apply: bool = False,
+    pins: "Pins | None" = None,
 ) -> dict[str, Any]:
-    """The plan of a repair, carried out where `apply` says so, and what is found after it."""
+    """The plan of a repair, carried out where `apply` says so, and what is found after it.
+
+    pins: heads that were kept elsewhere; both the store and `other` are held against them.
+    """
     from pamctl.audit.repair import plan_repair
 
-    other_answer = None if other is None else _check(other, None)
-    answer, done = _check(root, scope_id), []
+    other_answer = None if other is None else _check_copy(other, pins)
+    answer, done = _check(root, scope_id, pins), []
     for _ in range(_ROUNDS_MAX):
         actions = plan_repair(root, answer, other=other, other_answer=other_answer)
         done += [_document(root, action) for action in actions]
@@ -94,18 +128,25 @@ def repaired(
             break
         _apply(root, actions)
         # What was put right can bring to light what it hid.
-        answer = _check(root, scope_id)
+        answer = _check(root, scope_id, pins)
     left = [f for f in answer["findings"] if f["severity"] != "notice"]
     return {"applied": apply, "actions": done, "findings": left, "clean": answer["clean"]}
 
 
-def _check(root: Path, scope_id: str | None) -> dict[str, Any]:
-    import tempfile
-
+def _check(root: Path, scope_id: str | None, pins: "Pins | None") -> dict[str, Any]:
     from pamctl.audit.check import check_store
 
-    with tempfile.TemporaryDirectory(prefix="pamctl-repair-") as scratch:
-        return check_store(root, Path(scratch), scope_id=scope_id, jobs=os.cpu_count() or 1)
+    with scratch_folder("repair") as scratch:
+        jobs = os.cpu_count() or 1
+        return check_store(root, scratch, scope_id=scope_id, jobs=jobs, pins=pins)
+
+
+def _check_copy(other: Path, pins: "Pins | None") -> dict[str, Any]:
+    try:
+        return _check(other, None, pins)
+    except StoreNotFound as cause:
+        hint = "--from takes a .pam directory, the folder that holds one, or an export"
+        raise StoreNotFound(cause.message, hint=hint) from cause
 
 
 @contextmanager
@@ -115,13 +156,11 @@ def _second_copy(name: str | None, root: Path) -> Iterator[Path | None]:
     if path is None or not path.is_file():
         yield None if path is None else _copy(path, root)
         return
-    import tempfile
-
     from pamctl.audit.check import identity
     from pamctl.audit.unpacking import unpack
 
-    with tempfile.TemporaryDirectory(prefix="pamctl-repair-") as scratch, open(path, "rb") as file:
-        copy = Path(scratch) / ".pam"
+    with scratch_folder("repair") as scratch, open(path, "rb") as file:
+        copy = scratch / ".pam"
         copy.mkdir()
         unpack(file, copy, store_id=identity(root)[0])
         yield copy
@@ -179,7 +218,9 @@ def _show(call: Invocation, answer: Mapping[str, Any]) -> None:
     for action in answer["actions"]:
         source = f" from {action['from']}" if "from" in action else ""
         lines.append(f"{action['action']}: {action['path']}{source} ({action['finding']})")
-    if answer["applied"]:
+    if answer["clean"] and not answer["actions"]:
+        lines.append("the store is clean")
+    elif answer["applied"]:
         lines += [f"left: {f['id']}: {f['message']}" for f in answer["findings"]]
         lines.append("the store is clean" if answer["clean"] else "the store is NOT clean")
     elif answer["actions"]:

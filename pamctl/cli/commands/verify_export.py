@@ -1,9 +1,7 @@
 """`pamctl verify-export`: check a bundle, without a store. `store-format/bundle.md`."""
 
 import re
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +9,7 @@ import typer
 from pamctl.cli import options
 from pamctl.cli.auditing import PINNING, TRUST, opened_bundle, pins_of
 from pamctl.cli.invocation import Invocation
+from pamctl.cli.scratch import scratch_folder
 from pamctl.cli.terminal import presentation
 from pamctl.cli.terminal.progress import Waiting
 from pamctl.cli.verbs import application, verb
@@ -19,12 +18,11 @@ from pamctl.errors import EXIT_CHECK_FAILED, InvalidRequest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pamctl.audit.check import Pins
-    from pamctl.audit.pins import Pin
+    from pamctl.audit.pins import Pin, Pins
 
 app = application()
 
-_HEAD = re.compile(r"(?:(?P<scope>.+)=)?(?:sha256:)?(?P<head>[0-9a-f]{64})\Z")
+_HEAD = r"(?:(?P<scope>.+)=)?(?:sha256:)?(?P<head>[0-9a-f]{64})\Z"
 
 
 @verb(
@@ -74,12 +72,12 @@ def check_export(
     from pamctl.audit.bundle import verify_bundle
 
     with (
-        tempfile.TemporaryDirectory(prefix="pamctl-verify-") as scratch,
+        scratch_folder("verify") as scratch,
         opened_bundle(file) as opener,
     ):
         pins = _pins(opener, heads, pins_of(checkpoint, trust))
         with Waiting(f"checking {file}", quiet=call.quiet):
-            answer = verify_bundle(opener, Path(scratch), name=file, pins=pins)
+            answer = verify_bundle(opener, scratch, name=file, pins=pins)
     presentation.show_findings(call, answer, _summary)
     if not answer["valid"]:
         raise typer.Exit(EXIT_CHECK_FAILED)
@@ -88,13 +86,12 @@ def check_export(
 def _pins(
     opener: "Callable[[], IO[bytes]]", heads: list[str], signed: "Mapping[str, Pin]"
 ) -> "Pins":
-    from pamctl.audit.check import Pins
-    from pamctl.audit.pins import Pin
+    from pamctl.audit.pins import Pin, Pins
     from pamctl.model.bundles import Fault, scan_bundle
 
     pins: dict[str, tuple[Pin, ...]] = {scope_id: (pin,) for scope_id, pin in signed.items()}
     for text in heads:
-        match = _HEAD.match(text)
+        match = re.match(_HEAD, text)
         if match is None:
             raise InvalidRequest(
                 f"'{text}' is no head", hint="it is 64 lower-case hexadecimal digits"

@@ -331,8 +331,6 @@ def _show(
     call: Invocation, verdicts: "Iterable[Verdict]", report: str | None, single: bool
 ) -> bool:
     """Prints the verdicts, and says whether all are good."""
-    from pamctl.cli.verdict_reports import write_report
-
     form = report or call.format
     if form == "table" or (single and form == "json"):
         known = list(verdicts)
@@ -341,6 +339,8 @@ def _show(
         else:
             presentation.show_items(call, {"items": known, "next_cursor": None}, _VERDICTS)
         return all(verdict["valid"] for verdict in known)
+    from pamctl.cli.verdict_reports import write_report
+
     return write_report(verdicts, form).refused == 0
 
 

@@ -9,10 +9,11 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from io import StringIO
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pamctl.cli.terminal import output
 from pamctl.encoding.canonical import canonical
+from pamctl.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

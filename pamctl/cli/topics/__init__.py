@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+
+from pamctl.named_tuples import NamedTuple
 
 TOPICS = (
     "scopes",
