@@ -15,6 +15,7 @@ OWNER: Mapping[str, Any] = {"actor_id": "actor:human:ada", "actor_kind": "human"
 AGENT: Mapping[str, Any] = {"actor_id": "actor:agent:bot", "actor_kind": "agent"}
 OTHER_AGENT: Mapping[str, Any] = {"actor_id": "actor:agent:other", "actor_kind": "agent"}
 SEEN: Mapping[str, Any] = {"activity": "observed"}
+EXERCISED = "delegation_exercised"
 BEGIN, END = "2025-01-01T00:00:00Z", "2030-01-01T00:00:00Z"
 """A window that the fixed clock of the tests is within."""
 
@@ -72,6 +73,13 @@ def terms(*operations: str, **more: Any) -> Json:
         "not_after": END,
         **more,
     }
+
+
+def listed(store: Store, **more: Any) -> list[Json]:
+    """The delegations that the owner is shown."""
+    asked = {"scope_id": SCOPE, "actor": OWNER, **more}
+    items: list[Json] = store.delegations.list(**asked)["items"]
+    return items
 
 
 def under(delegation_id: str, actor: Mapping[str, Any] = AGENT) -> Json:

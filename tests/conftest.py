@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,13 @@ def thorough(pytestconfig: pytest.Config) -> bool:
     return bool(pytestconfig.getoption("--thorough"))
 
 
+PATIENT = """
+from pamctl import limits
+limits.LOCK_WAIT_SEC = 300
+"""
+"""What processes of a test begin with that wait for one another: a device may stall for longer
+than anybody wants to wait."""
+
 FIRST_MOMENT_NS = 1_767_225_600_000_000_000
 """2026-01-01T00:00:00Z: the first reading of the fixed clock."""
 
@@ -49,14 +58,15 @@ class FixedClock:
 
 
 class FixedEntropy:
-    """Bytes that look random and are the same in every run."""
+    """Bytes that look random and are the same in every run; under each name others."""
 
-    def __init__(self) -> None:
-        self.draws = 0
+    def __init__(self, name: str = "draw") -> None:
+        self._name = name.encode()
+        # Counting in one step: threads draw too.
+        self._draws = itertools.count(1)
 
     def __call__(self, count: int) -> bytes:
-        self.draws += 1
-        return hashlib.shake_256(b"draw %d" % self.draws).digest(count)
+        return hashlib.shake_256(b"%s %d" % (self._name, next(self._draws))).digest(count)
 
 
 @pytest.fixture
@@ -69,6 +79,22 @@ def entropy() -> FixedEntropy:
     return FixedEntropy()
 
 
+@pytest.fixture(autouse=True)
+def fixed_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever store a test opens has a clock and draws that are the same in every run: of them
+    come addresses, and of these the names of files, their order, and which share a folder. Where
+    other processes write to the same stores a conftest.py takes it back."""
+    from pamctl.service import store
+    from pamctl.service.sources import Sources
+
+    own_clock, own_entropy = FixedClock(), FixedEntropy("of the test")
+
+    def sources(clock: Any, entropy: Any) -> Sources:
+        return Sources(clock or own_clock, entropy or own_entropy)
+
+    monkeypatch.setattr(store, "_sources", sources)
+
+
 @pytest.fixture
 def store(tmp_path: Path, clock: FixedClock, entropy: FixedEntropy) -> Any:
     """A new store in the test's folder; the same calls give it the same bytes in every run."""
@@ -76,6 +102,24 @@ def store(tmp_path: Path, clock: FixedClock, entropy: FixedEntropy) -> Any:
 
     return pamctl.init_store(tmp_path / ".pam", clock=clock, entropy=entropy)
 
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process of the test waits for others as those do that begin with PATIENT."""
+    monkeypatch.setattr("pamctl.store.commit.LOCK_WAIT_SEC", 300.0)
+    monkeypatch.setattr("pamctl.index.database.LOCK_WAIT_SEC", 300.0)
+    monkeypatch.setattr("pamctl.store.lock.exclusive.__kwdefaults__", {"wait_sec": 300.0})
+
+
+@pytest.fixture
+def one_day() -> None:
+    """The day in UTC does not end while the test runs, which would make yesterday of today."""
+    left_sec = _DAY_SEC - time.time() % _DAY_SEC
+    if left_sec < 90:
+        time.sleep(left_sec + 1)
+
+
+_DAY_SEC = 86_400
 
 Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 from pamctl.encoding.digests import sha256_digest, sha256_hex
@@ -18,16 +17,6 @@ SEEN = {"activity": "observed", "source_ref": "urn:source:1"}
 SECRET = "Qzxwvk jüngst\u2028“ßpqzrt” \U0001f511 wvqzkx"
 WORDS = ("qzxwvk", "ßpqzrt", "wvqzkx")
 OTHER = "Kjqvzb was never to go"
-
-
-def creator(store: Store) -> Callable[..., dict[str, Any]]:
-    """Creates a claim of a content, with whatever more is said."""
-
-    def create(content: Any, **more: Any) -> dict[str, Any]:
-        given = {"scope_id": SCOPE, "object_type": "claim", "actor": HUMAN, "provenance": SEEN}
-        return store.create(**{**given, "canonical_content": content, **more})
-
-    return create
 
 
 def change(made: dict[str, Any], **more: Any) -> dict[str, Any]:

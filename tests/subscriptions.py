@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from pamctl.service.store import Store
 from tests.authority import OWNER, SCOPE
 
 Json = dict[str, Any]
+
+
+CREATED = ("object_created",)
+
+
+def files(store: Store, pattern: str) -> list[Path]:
+    """The files of all subscriptions whose names are like this."""
+    return sorted(store.path.glob(f"scopes/*/subscriptions/{pattern}"))
+
+
+def remember_many(store: Store, count: int, **more: Any) -> None:
+    """Creates so many claims, together."""
+    with store.group() as group:
+        for number in range(count):
+            given = {"scope_id": SCOPE, "object_type": "claim", "actor": OWNER, **more}
+            given |= {"canonical_content": number, "provenance": {"activity": "observed"}}
+            group.perform("create", given)
 
 
 class Subscriber:

@@ -127,6 +127,11 @@ class Program:
 
 
 @pytest.fixture
+def fixed_sources() -> None:
+    """Not here: the processes that tests of the command line fork must not draw alike."""
+
+
+@pytest.fixture
 def pamctl(tmp_path: Path) -> Program:
     """The program in an empty folder."""
     home = tmp_path / "home"
@@ -152,3 +157,16 @@ def remember(in_store: Program) -> Callable[..., Any]:
         return in_store("create", "--type", "claim", "--content", content, *flags).json
 
     return create
+
+
+@pytest.fixture
+def subscribe(in_store: Program) -> Callable[..., str]:
+    """Opens a subscription to what is created; answers its id."""
+
+    def subscribe(*flags: str) -> str:
+        words = ("subscribe", "open", "--event-class", "object_created", *flags)
+        opened = in_store(*words, "--print", "subscription_id")
+        assert opened.status == 0, opened.stderr
+        return opened.stdout.decode().strip()
+
+    return subscribe

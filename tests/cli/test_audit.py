@@ -149,6 +149,26 @@ def test_a_person_reads_it(exported: Program) -> None:
     assert "report.html" in shown
 
 
+@pytest.mark.parametrize("name", ["memory.jsonl", "a.checkpoint", ".pam/store.json"])
+def test_a_report_takes_the_place_of_nothing_else(exported: Program, name: str) -> None:
+    before = (exported.folder / name).read_bytes()
+    error = exported("audit", "memory.jsonl", *PINNED, "--html", name).error
+    assert error["code"] == "invalid_request"
+    assert (exported.folder / name).read_bytes() == before
+    inside = exported("audit", "--html", ".pam/report.html").error
+    assert inside["message"] == ".pam/report.html is within the store"
+
+
+def test_findings_of_one_kind_are_all_shown(exported: Program) -> None:
+    path = exported.folder / "memory.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'"activity":"', b'"activity":"x'))
+    found = exported("audit", "memory.jsonl")
+    altered = json.loads(found.stdout)["counts"]["version-altered"]
+    assert altered > 1
+    shown = exported("audit", "memory.jsonl", "--format", "table").stdout.decode()
+    assert shown.count("must version-altered ") == altered
+
+
 def test_an_export_may_come_through_a_pipe(exported: Program) -> None:
     data = (exported.folder / "memory.jsonl").read_bytes()
     answer = exported("audit", "-", *PINNED, stdin=data).json

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,17 +12,34 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Program
+from tests.conftest import clean_environment
 
 Remember = Callable[..., Any]
 
 
-@pytest.fixture
-def signing(in_store: Program, remember: Remember) -> Program:
-    """A store with three memories, a key named owner, and its public key in owner.pem."""
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of `in_store`, made once, to be copied."""
+    folder = tmp_path_factory.mktemp("prepared")
+    program = Program(folder, clean_environment(folder))
+    assert program("init").status == 0
     for text in ("one", "two", "three"):
-        remember(text)
-    key = in_store("key", "show", "owner").json
-    (in_store.folder / "owner.pem").write_text(key["public_key_pem"])
+        content = json.dumps({"text": text})
+        assert program("create", "--type", "claim", "--content", content).status == 0
+    key = program("key", "show", "owner").json
+    (folder / "owner.pem").write_text(key["public_key_pem"])
+    return folder
+
+
+@pytest.fixture
+def in_store(pamctl: Program, prepared: Path) -> Program:
+    """A store with three memories, a key named owner, and its public key in owner.pem."""
+    shutil.copytree(prepared, pamctl.folder, dirs_exist_ok=True)
+    return pamctl
+
+
+@pytest.fixture
+def signing(in_store: Program) -> Program:
     return in_store
 
 
@@ -109,6 +128,8 @@ def test_an_event_is_proved_far_from_the_store(
     words = ("a.checkpoint", "--trust", "owner.pem", "--proof", "2.proof")
     found = verdict(auditor, *words)
     assert found["facts"]["line"]["body"]["sequence"] == 2
+    shown = auditor("checkpoint", "verify", *words, "--format", "table").stdout.decode()
+    assert re.search(r'^line +\{"body":\{"actor":', shown, re.MULTILINE)
     proof = (elsewhere / "2.proof").read_bytes()
     (elsewhere / "2.proof").write_bytes(proof.replace(b"object_created", b"object_updated"))
     assert verdict(auditor, *words, status=11)["reason"] == "not_included"
@@ -140,6 +161,8 @@ def test_witnesses(signing: Program, remember: Remember) -> None:
     (signing.folder / "watch.json").write_text(json.dumps(key))
     words = ("a.checkpoint", "--trust", "owner.pem", "--witness", "watch.json")
     assert verdict(signing, *words, status=11)["reason"] == "witness_missing"
+    owner = ("a.checkpoint", "--trust", "owner.pem", "--witness", "owner.pem")
+    assert verdict(signing, *owner, status=11)["reason"] == "witness_missing"
     blind = signing("checkpoint", "cosign", "a.checkpoint", "--key", "watch")
     assert "--trust" in blind.error["details"]["hint"]
     done = signing("checkpoint", "cosign", "a.checkpoint", "--key", "watch", "--trust", "owner.pem")

@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from tests.cli.conftest import Program
 
 Remember = Callable[..., Any]
@@ -19,6 +21,22 @@ def test_init_makes_a_store_once(pamctl: Program) -> None:
     assert first["store_id"] == again["store_id"]
     assert first["path"] == str(pamctl.folder / ".pam")
     assert first["default_scope"] == "workspace:default"
+
+
+@pytest.mark.parametrize(
+    ("words", "env", "pointer"),
+    [
+        (("--scope", "bad scope"), {}, "/scope_id"),
+        ((), {"PAM_SCOPE": "nocolon"}, "/scope_id"),
+        (("--actor", "bad actor"), {}, "/actor/actor_id"),
+    ],
+)
+def test_init_makes_nothing_under_a_name_that_is_none(
+    pamctl: Program, words: tuple[str, ...], env: dict[str, str], pointer: str
+) -> None:
+    refused = pamctl("init", *words, env=env)
+    assert refused.error["details"]["pointer"] == pointer
+    assert not (pamctl.folder / ".pam").exists()
 
 
 def test_init_takes_a_folder_and_a_default_scope(pamctl: Program) -> None:

@@ -83,6 +83,22 @@ def test_what_is_in_the_store(in_store: Program, tea: list[str]) -> None:
     assert "laptop" in offered(in_store, "project", "--key", "lap")
 
 
+def test_what_else_has_identifiers(in_store: Program, tea: list[str]) -> None:
+    in_store("schema", "add", "https://example.com/tea", "--schema", '{"type":"string"}')
+    opened = in_store("subscribe", "open").json["subscription_id"]
+    in_store("subscribe", "open", "--actor", "actor:local:other")
+    closed = in_store("subscribe", "open").json["subscription_id"]
+    in_store("subscribe", "close", closed)
+    assert offered(in_store, "subscribe", "poll", "") == [opened]
+    assert offered(in_store, "subscribe", "ack", "sub") == [opened]
+    assert offered(in_store, "schema", "show", "") == ["https://example.com/tea"]
+    assert offered(in_store, "create", "--schema-id", "https:") == ["https://example.com/tea"]
+    assert offered(in_store, "schema", "add", "") == []
+    assert offered(in_store, "snapshot", "diff", "snap:monday", "") == ["snap:monday"]
+    assert offered(in_store, "snapshot", "create", "--id", "") == []
+    assert offered(in_store, "diff", "mem:tea", "") == tea[::-1]
+
+
 def test_another_scope_has_other_names(in_store: Program, tea: list[str]) -> None:
     assert offered(in_store, "read", "--scope", "project:garden", "mem:") == []
     assert offered(in_store, "read", "mem:", env={"PAM_SCOPE": "project:garden"}) == []
@@ -117,8 +133,16 @@ def test_only_what_an_actor_may_see(in_store: Program, tea: list[str]) -> None:
 
 
 def test_files_are_left_to_the_shell(in_store: Program) -> None:
-    for words in (("create", "--content-file", ""), ("batch", ""), ("init", "x")):
-        assert offered(in_store, *words) == [":files"]
+    for words in (
+        ("create", "--content-file", ""),
+        ("batch", ""),
+        ("init", "x"),
+        ("verify-projection", ""),
+        ("verify-projection", "one.record.json", ""),
+        ("repair", "--from", ""),
+        ("project", "--from", ""),
+    ):
+        assert offered(in_store, *words) == [":files"], words
 
 
 def test_without_a_store_or_with_a_broken_one_nothing_is_said(pamctl: Program) -> None:
@@ -175,7 +199,7 @@ SETUP = {
     "zsh": (["-f", "-i"], 'autoload -U compinit; compinit -u -D; eval "$(pamctl completion zsh)"'),
     "fish": (["--no-config", "-i"], "pamctl completion fish | source"),
 }
-_PATIENCE_SEC = 30
+_PATIENCE_SEC = 120
 
 
 class Shell:

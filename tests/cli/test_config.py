@@ -57,6 +57,13 @@ def test_a_flag_wins_over_the_environment_and_that_over_the_users_file(in_store:
     assert origin(in_store, "store", env={"PAM_STORE": named}) == (named, "environment PAM_STORE")
 
 
+def test_a_users_file_that_cannot_be_read_is_said_with_who_named_it(in_store: Program) -> None:
+    user_file(in_store).mkdir(parents=True)
+    error = in_store("log").error
+    assert error["code"] == "invalid_request"
+    assert "XDG_CONFIG_HOME" in error["details"]["hint"]
+
+
 def test_a_store_wins_over_its_user(in_store: Program) -> None:
     say(in_store, default_scope="workspace:mine")
     assert origin(in_store, "default_scope") == ("workspace:default", str(store_file(in_store)))
@@ -121,7 +128,7 @@ def test_it_lists_what_has_a_value(in_store: Program) -> None:
     items = in_store("config").json["items"]
     assert [item["name"] for item in items] == ["store", "default_scope", "auto_create_scopes"]
     assert all(item.keys() == {"name", "value"} for item in items)
-    _, shown = in_store.at_terminal("config", "--show-origin", env={"COLUMNS": "200"})
+    _, shown = in_store.at_terminal("config", "--show-origin", env={"COLUMNS": "1000"})
     assert str(store_file(in_store)) in shown
     _, shown = in_store.at_terminal("config", "default_scope")
     assert shown == "workspace:default\n"
@@ -139,7 +146,8 @@ def test_it_lists_what_has_a_value(in_store: Program) -> None:
         (("actor", ""), 2, "a word"),
         (("default_scope", "nowhere"), 2, "the value of 'default_scope'"),
         (("format", "xml"), 2, "auto, json, jsonl, table"),
-        (("auto_create_scopes", "yes"), 2, "auto_create_scopes"),
+        (("auto_create_scopes", "yes"), 2, "'auto_create_scopes' has to be true or false"),
+        (("max_clock_skew_sec", "9" * 20), 2, "'max_clock_skew_sec' has to be a whole number"),
         (("auto_create_scopes", "1"), 2, "true or false"),
         (("max_clock_skew_sec", "1.5"), 2, "whole number"),
         (("max_clock_skew_sec", "true"), 2, "whole number"),

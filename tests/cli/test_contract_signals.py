@@ -40,7 +40,7 @@ def test_ended_by_a_signal_it_leaves_a_whole_store(
     process.stdin.flush()
     printed = [json.loads(process.stdout.readline()) for _ in range(2)]
     process.send_signal(getattr(signal, name))
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=60)
     assert process.returncode == status
     assert b"Traceback" not in said
     assert in_store("fsck").status == 0

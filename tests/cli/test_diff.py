@@ -104,8 +104,8 @@ def test_what_was_redacted_is_not_shown(in_store: Program, tea: list[str]) -> No
     for words in (("diff", "mem:tea", "1", "2"), ("history", "mem:tea", "--diff")):
         shown = in_store(*words)
         assert shown.status == 0
-        assert b"four" not in shown.stdout
-        assert b"five" not in shown.stdout
+        assert b"at four" not in shown.stdout
+        assert b"at five" not in shown.stdout
 
 
 def test_through_a_snapshot_nothing_later_is_seen(in_store: Program, tea: list[str]) -> None:

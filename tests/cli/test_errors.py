@@ -56,12 +56,17 @@ def test_without_a_store_it_says_how_to_make_one(pamctl: Program) -> None:
         (("query", "--order-by", "comitted_at"), "did you mean 'committed_at'?"),
         (("read", "mem:a", "--porint", "x"), "did you mean '--print'?"),
         (("read", "mem:a", "--qqqq"), "pamctl read --help"),
+        (("--store", "here", "status"), "'pamctl COMMAND --store'"),
+        (("key", "--json", "list"), "'pamctl key COMMAND --json'"),
+        (("key", "import", "laptop.pem", "--name", "laptop"), "pamctl key import --help"),
         (("create", "--type", "claim", "--content", "[9007199254740992]"), "/0 is the integer"),
         (("create", "--type", "claim", "--content", "[9007199254740992]"), "in quotes"),
         (("create", "--type", "claim", "--content", "tea"), "quotes of its own"),
         (("help", "exit-code"), "did you mean 'exit-codes'?"),
         (("help", "read"), "pamctl read --help"),
         (("completion", "tcsh"), "tcsh"),
+        (("completion",), "\"missing argument 'SHELL'\""),
+        (("key", "trust", "a.pem"), "<adapter|author>"),
         (("--nonsense",), "--nonsense"),
         ((), "needs a command"),
         (("scope",), "needs a command"),
@@ -191,7 +196,7 @@ def test_interrupted_is_130_and_the_store_is_whole(in_store: Program) -> None:
     process.stdin.flush()
     assert json.loads(process.stdout.readline())["line"] == 1
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     assert process.returncode == 130
     assert len(in_store("query", "--any-state").json["items"]) == 1
 

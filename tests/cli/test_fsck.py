@@ -55,6 +55,18 @@ def test_a_tail_that_was_cut_off_since_is_found_until_it_is_forgotten(
     assert "ledger-tail-cut" not in in_store("fsck").stdout.decode()
 
 
+def test_an_empty_scope_gives_way_to_an_import(
+    in_store: Program, remember: Remember, tmp_path: Path
+) -> None:
+    remember("tea")
+    bundle = tmp_path / "tea.pamb"
+    bundle.write_bytes(in_store("export").stdout)
+    other = Program(tmp_path, in_store.environment)
+    assert other("init").status == other("fsck").status == 0
+    assert other("import", str(bundle)).status == 0
+    assert other("fsck").json["clean"]
+
+
 def test_a_head_and_a_count_that_were_kept_elsewhere(in_store: Program, remember: Remember) -> None:
     remember("tea")
     (scope,) = in_store("fsck").json["scopes"]
@@ -64,6 +76,10 @@ def test_a_head_and_a_count_that_were_kept_elsewhere(in_store: Program, remember
     assert in_store("fsck", "--expect-head", head, "--expect-count", count).status == 0
     assert in_store("fsck", "--expect-head", "0" * 64).status == 11
     assert in_store("fsck", "--expect-count", "9999").status == 11
+    now = str(in_store("fsck").json["scopes"][0]["entries"])
+    counted = in_store("fsck", "--forget", "--expect-count", now).json
+    assert counted["scopes"][0]["tail"] == "unpinned", "the same number may be another ledger"
+    assert counted["counts"] == {"ledger-tail-unpinned": 1}
     assert in_store("fsck", "--expect-head", "tea").error["code"] == "invalid_request"
 
 

@@ -3,26 +3,49 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Program
+from tests.conftest import clean_environment
 from tests.shared import shared_path
 
 DEFAULT = "workspace:default"
 ELSEWHERE = "elsewhere/.pam"
 
 
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """What `bundle` begins with, made once: a folder to be copied, and the memory's result."""
+    folder = tmp_path_factory.mktemp("prepared")
+    program = Program(folder, clean_environment(folder))
+    assert program("init").status == 0
+    made: dict[str, Any] = program(
+        *("create", "--type", "claim", "--content", '{"text": "tea"}')
+    ).json
+    assert program("export", "--output", "a.jsonl").status == 0
+    assert program("init", "elsewhere").status == 0
+    return folder, made
+
+
 @pytest.fixture
-def bundle(in_store: Program, remember: Callable[..., Any]) -> dict[str, Any]:
-    """A bundle `a.jsonl` with a memory, and an empty store elsewhere; the memory's result."""
-    made: dict[str, Any] = remember("tea")
-    assert in_store("export", "--output", "a.jsonl").status == 0
-    assert in_store("init", "elsewhere").status == 0
+def bundle(pamctl: Program, prepared: tuple[Path, dict[str, Any]]) -> dict[str, Any]:
+    """A store and a bundle `a.jsonl` of its one memory, and an empty store elsewhere; the
+    memory's result."""
+    folder, made = prepared
+    shutil.copytree(folder, pamctl.folder, dirs_exist_ok=True)
     return made
+
+
+@pytest.fixture
+def in_store(request: pytest.FixtureRequest, pamctl: Program) -> Program:
+    """The program where there is a store: that of `bundle`, where it is asked for."""
+    if "bundle" not in request.fixturenames:
+        assert pamctl("init").status == 0
+    return pamctl
 
 
 def elsewhere(program: Program, *words: str, **how: Any) -> Any:

@@ -183,14 +183,17 @@ def test_a_copy_of_a_store_is_another_store(kept: Forked) -> None:
     assert [one["replayed"] for one in done] == [False, False]
 
 
-def newest(run: Forked) -> Path:
+def done_first(run: Forked, *words: str) -> tuple[Any, Path]:
+    """What a call answers under a new key, and the file in which it is kept."""
     retries = run.folder / "home/.local/state/pamctl/retries"
-    return max(retries.iterdir(), key=lambda file: file.stat().st_mtime_ns)
+    before = {*retries.glob("*")}
+    answer = run(*words).json
+    (file,) = {*retries.iterdir()} - before
+    return answer, file
 
 
 def test_what_is_kept_is_the_users_and_tells_no_request(kept: Forked) -> None:
-    assert kept("key", "revoke", "old", "--reason", "in confidence", KEY, "quiet").status == 0
-    file = newest(kept)
+    _, file = done_first(kept, "key", "revoke", "old", "--reason", "in confidence", KEY, "quiet")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
     assert b"quiet" not in file.read_bytes()
@@ -198,17 +201,16 @@ def test_what_is_kept_is_the_users_and_tells_no_request(kept: Forked) -> None:
 
 
 def test_a_damaged_file_is_refused_and_nothing_is_done(kept: Forked) -> None:
-    assert kept("scope", "create", "project:one", KEY, "damaged").status == 0
+    _, file = done_first(kept, "scope", "create", "project:one", KEY, "damaged")
     for damage in (b"", b"[]", b'{"answer": 1}', b"{" * 5000):
-        newest(kept).write_bytes(damage)
+        file.write_bytes(damage)
         assert kept("scope", "create", "project:one", KEY, "damaged").status == 2
-    newest(kept).unlink()
+    file.unlink()
     assert kept("scope", "create", "project:one", KEY, "damaged").json["replayed"] is False
 
 
-def die_before_the_answer(run: Forked) -> None:
+def die_before_the_answer(file: Path) -> None:
     """Leaves what a command leaves that is killed when it has done all but answer."""
-    file = newest(run)
     document = json.loads(file.read_bytes())
     del document["answer"]
     file.write_text(json.dumps(document))
@@ -225,8 +227,8 @@ def die_before_the_answer(run: Forked) -> None:
 )
 def test_who_died_before_the_answer_finds_what_he_made(kept: Forked, call: tuple[str, ...]) -> None:
     keyed = (*call, KEY, f"died/{call}")
-    first = kept(*keyed).json
-    die_before_the_answer(kept)
+    first, file = done_first(kept, *keyed)
+    die_before_the_answer(file)
     again = kept(*keyed).json
     assert again == {**first, "replayed": True}
     assert kept(*keyed).json == again

@@ -186,7 +186,7 @@ def test_a_person_gets_a_sentence(with_key: Program, remember: Remember) -> None
         "project", "--request", "x", "--key", "laptop", "--out", "out"
     )
     assert status == 0
-    assert shown.startswith("delivered 1 memories and left out 0; ")
+    assert shown.startswith("delivered 1 memory and left out 0; ")
 
 
 def test_why_each_memory_is_in_or_out_is_told_and_not_recorded(

@@ -121,6 +121,28 @@ def test_pages_of_an_expression(three: Program) -> None:
     assert other["code"] == "invalid_request"
 
 
+def test_a_person_is_told_why_there_is_nothing(three: Program) -> None:
+    def said(*words: str, stdin: bytes = b"") -> str:
+        done = three("query", "--format", "table", *words, stdin=stdin)
+        assert done.status == 0, done.stderr
+        return done.stderr.decode()
+
+    assert "nothing that is trusted" in said("--type", "decision")
+    other = said("--scope", "workspace:wrong", "--count")
+    assert "nothing was written to workspace:wrong yet" in other
+    assert "0 in all" in other
+    document = b'{"query": {"kind": "structured"}, "pagination": {"limit": 5}}'
+    assert said("--query-file", "-", stdin=document) == ""
+    unknown = three("query", "--order-by", "colour").error["details"]["hint"]
+    assert unknown.count("source_ref") == 1
+    assert "com.example.note" in three("query", "--type", "zz").error["details"]["hint"]
+
+
+def test_a_document_whose_query_is_none(three: Program) -> None:
+    done = three("query", "--query-file", "-", stdin=b'{"query": 1, "pagination": {"limit": 5}}')
+    assert done.error["details"]["pointer"] == "/query"
+
+
 def test_expressions_reach_the_coprocess(three: Program) -> None:
     request = {
         "request_id": "1",

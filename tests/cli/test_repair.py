@@ -23,6 +23,7 @@ def test_a_healthy_store_needs_nothing(in_store: Program, remember: Remember) ->
     answer = in_store("repair").json
     assert (answer.pop("actions"), answer.pop("findings")) == ([], [])
     assert answer == {"applied": False, "clean": True, "replayed": False}
+    assert in_store("repair", "--format", "table").stdout == b"the store is clean\n"
 
 
 def test_a_plan_changes_nothing_and_apply_carries_it_out(
@@ -57,7 +58,58 @@ def test_for_people(in_store: Program, remember: Remember) -> None:
 
 def test_the_store_is_no_copy_of_itself(in_store: Program) -> None:
     assert in_store("repair", "--from", ".pam").error["code"] == "invalid_request"
-    assert in_store("repair", "--from", "nowhere").error["code"] == "scope_not_found"
+    nowhere = in_store("repair", "--from", "nowhere").error
+    assert nowhere["code"] == "scope_not_found"
+    assert "--from takes" in nowhere["details"]["hint"]
+
+
+def test_a_tail_that_was_cut_off_comes_back_from_a_copy_that_has_it(
+    in_store: Program, remember: Remember, tmp_path: Path
+) -> None:
+    remember("tea")
+    store = in_store.folder / ".pam"
+    shutil.copytree(store, tmp_path / "older" / ".pam")
+    remember("train")
+    (scope,) = in_store("status").json["scopes"]
+    shutil.copytree(store, tmp_path / "copy" / ".pam")
+    (ledger,) = store.glob("scopes/*/ledger.jsonl")
+    whole = ledger.read_bytes()
+    ledger.write_bytes(b"".join(whole.splitlines(keepends=True)[:-1]))
+    pin = ("--expect-head", scope["head"], "--expect-count", str(scope["entries"]))
+    older = in_store("repair", "--from", str(tmp_path / "older"), "--apply", *pin)
+    assert older.status == 11
+    answer = json.loads(older.stdout)
+    assert answer["actions"] == []
+    assert [one["id"] for one in answer["findings"]] == ["ledger-tail-cut"]
+    done = in_store("repair", "--from", str(tmp_path / "copy"), "--apply", *pin).json
+    assert [(one["action"], one["finding"]) for one in done["actions"]] == [
+        ("replace", "ledger-tail-cut")
+    ]
+    assert ledger.read_bytes() == whole
+    assert in_store("fsck", *pin).json["clean"]
+
+
+def test_a_head_that_was_seen_last_is_a_pin(
+    in_store: Program, remember: Remember, tmp_path: Path
+) -> None:
+    remember("tea")
+    remember("train", "--scope", "project:garden")
+    shutil.copytree(in_store.folder / ".pam", tmp_path / "copy" / ".pam")
+    assert in_store("fsck").status == 0
+    (folder,) = (in_store.folder / ".pam" / "scopes").glob("project-*")
+    shutil.rmtree(folder)
+    gone = in_store("fsck")
+    assert gone.status == 11
+    assert [one["id"] for one in json.loads(gone.stdout)["findings"]] == ["ledger-missing"]
+    plan = in_store("repair")
+    assert plan.status == 11
+    assert [one["id"] for one in json.loads(plan.stdout)["findings"]] == ["ledger-missing"]
+    assert in_store("repair", "--from", str(tmp_path / "copy"), "--apply").json["clean"]
+    assert in_store("query", "--scope", "project:garden", "--any-state", "--count").json["total"]
+    assert in_store("fsck").json["findings"] == []
+    shutil.rmtree(folder)
+    assert in_store("fsck", "--forget").status == 0
+    assert in_store("fsck").status == 0
 
 
 def test_an_export_is_a_copy_too(in_store: Program, remember: Remember, tmp_path: Path) -> None:
@@ -83,6 +135,20 @@ def test_an_export_is_a_copy_too(in_store: Program, remember: Remember, tmp_path
     assert (ledger.read_bytes(), version.read_bytes()) == (before, data)
     assert in_store("fsck").status == 0
     assert len(in_store("query", "--any-state").json["items"]) == 2
+
+
+def test_a_store_of_an_unknown_format_and_its_copy_are_one_store(
+    in_store: Program, remember: Remember, tmp_path: Path
+) -> None:
+    remember("tea")
+    store_file = in_store.folder / ".pam" / "store.json"
+    shutil.copytree(store_file.parent, tmp_path / "copy" / ".pam")
+    known = store_file.read_bytes()
+    store_file.write_bytes(known.replace(b'"format_version":1', b'"format_version":9'))
+    plan = in_store("repair", "--from", str(tmp_path / "copy"))
+    assert plan.status == 11
+    (left,) = json.loads(plan.stdout)["findings"]
+    assert left["id"] == "format-version-unknown"
 
 
 def test_an_export_that_is_damaged_or_of_another_store_is_refused(

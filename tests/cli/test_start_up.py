@@ -91,6 +91,7 @@ def test_checks_of_little_import_only_what_signatures_need(in_store: Program) ->
         modules = imported_by(in_store, *words, check=words[0] != "checkpoint")
         assert HEAVY & modules <= {"cryptography"}, words
         assert not {"pamctl.service.store", "concurrent.futures", "multiprocessing"} & modules
+        assert not {"tempfile", "pamctl.store.records"} & modules, words
 
 
 def test_verifying_a_projection_imports_nothing_that_selects(in_store: Program) -> None:
@@ -100,7 +101,7 @@ def test_verifying_a_projection_imports_nothing_that_selects(in_store: Program) 
     in_store("project", "--key", "adapter", "--out", "made", *asked)
     modules = imported_by(in_store, "verify-projection", "made")
     assert HEAVY & modules <= {"cryptography", "cbor2"}
-    assert not {"pamctl.projection.produce", "pamctl.service.store", "glob"} & modules
+    assert not {"pamctl.projection.produce", "pamctl.service.store", "glob", "tempfile"} & modules
 
 
 NEED_MORE = {

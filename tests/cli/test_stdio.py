@@ -72,7 +72,7 @@ class Coprocess:
 
     def end(self) -> int:
         """Ends its input and answers its status; it must have said nothing else."""
-        stdout, stderr = self.process.communicate(timeout=30)
+        stdout, stderr = self.process.communicate(timeout=60)
         assert stdout == b""
         assert stderr == b""
         return self.process.returncode
@@ -216,7 +216,7 @@ def test_an_ephemeral_store_is_gone_afterwards(
     assert len(list(temporary.iterdir())) == 1
     if ending is not None:
         coprocess.process.send_signal(ending)
-    coprocess.process.communicate(timeout=30)
+    coprocess.process.communicate(timeout=60)
     assert list(temporary.iterdir()) == []
     assert (
         coprocess.process.returncode == {None: 0, signal.SIGTERM: 143, signal.SIGINT: 130}[ending]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Callable
 from typing import Any
 
@@ -66,6 +68,59 @@ def test_a_selection_says_what_a_head_does_not_prove(in_store: Program, head: st
     other = in_store("verify-export", "b.jsonl", "--expect-head", "0" * 64)
     assert other.status == 11
     assert b"ledger-forked" in other.stdout
+
+
+def test_a_selection_is_held_against_an_earlier_checkpoint(
+    in_store: Program, remember: Callable[..., Any]
+) -> None:
+    """Its leaves are there, so that a root of before is as good as one of its end."""
+    store, away = in_store.folder / ".pam", in_store.folder / "away"
+    remember("tea", "--id", "mem:tea")
+    key = in_store("key", "show", "owner").json
+    (in_store.folder / "owner.pem").write_text(key["public_key_pem"])
+    in_store("export", "--object", "mem:tea", "-o", "early.jsonl")
+    shutil.copytree(store, away)
+    remember("one way")
+    in_store("checkpoint", "create", "--output", "a.checkpoint")
+    remember("and on")
+    in_store("export", "--object", "mem:tea", "-o", "grown.jsonl")
+    shutil.rmtree(store)
+    away.rename(store)
+    for text in ("another way", "and on"):
+        remember(text)
+    in_store("export", "--object", "mem:tea", "-o", "forked.jsonl")
+
+    def counts(name: str) -> Any:
+        words = ("--checkpoint", "a.checkpoint", "--trust", "owner.pem")
+        return json.loads(in_store("verify-export", name, *words).stdout)["counts"]
+
+    unpinned = {"ledger-tail-unpinned": 1}
+    assert counts("grown.jsonl") == unpinned
+    assert counts("forked.jsonl") == {"ledger-forked": 1, **unpinned}
+    assert counts("early.jsonl") == {"ledger-tail-cut": 1, **unpinned}
+
+
+@pytest.mark.parametrize("command", [("fsck",), ("verify-export", "memory.jsonl")])
+def test_a_checkpoint_that_could_not_be_held_against_a_ledger_pins_nothing(
+    in_store: Program, remember: Callable[..., Any], command: tuple[str, ...]
+) -> None:
+    """Another tool may sign the root alone, and a wrong one."""
+    from pamctl.crypto.checkpoints import parse_checkpoint
+    from pamctl.crypto.signed_notes import Note, sign
+    from pamctl.store.keyring import Keyring
+
+    remember("tea")
+    key = in_store("key", "show", "owner").json
+    (in_store.folder / "owner.pem").write_text(key["public_key_pem"])
+    in_store("export", "--output", "memory.jsonl")
+    made = in_store("checkpoint", "create", "--output", "-").stdout
+    stated = parse_checkpoint(made)[0]._replace(head=None, root=bytes(32))
+    owner = Keyring(in_store.folder / ".pam" / "keys").private("owner")
+    signed = Note(stated.text(), (sign(stated.text(), stated.origin, owner),))
+    (in_store.folder / "a.checkpoint").write_bytes(signed.encoded())
+    error = in_store(*command, "--checkpoint", "a.checkpoint", "--trust", "owner.pem").error
+    assert error["code"] == "invalid_request"
+    assert "checkpoint verify" in error["details"]["hint"]
 
 
 def test_the_verdict_names_what_was_done(in_store: Program, head: str) -> None:

@@ -40,7 +40,7 @@ class Coprocess:
 
     def end(self) -> int:
         """Ends its input; it says no more, and this is its status."""
-        stdout, _ = self.process.communicate(timeout=30)
+        stdout, _ = self.process.communicate(timeout=60)
         assert stdout == b""
         return self.process.returncode
 

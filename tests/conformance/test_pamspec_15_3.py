@@ -164,10 +164,13 @@ def test_15_3_a_denial_takes_no_longer_for_what_is_there(
     absent = {**made, "object_id": "mem:none", "version_id": "ver:none"}
     asked = {"there": made, "absent": absent, "elsewhere": far}
     words, least = set(), dict.fromkeys(asked, 9.0)
-    for _ in range(12):
+    # The least of some tries is what the work takes; on a busy machine it takes more of them.
+    for tries in range(1, 101):
         for place, envelope in asked.items():
             spent = _processor_sec(lambda found=envelope: ASKED[operation](agent, found))
             least[place] = min(least[place], spent)
+        if tries >= 12 and max(least.values()) < 2 * min(least.values()):
+            break
     for envelope in asked.values():
         with pytest.raises(AccessDenied) as refused:
             ASKED[operation](agent, envelope)

@@ -63,7 +63,7 @@ class Coprocess:
     def end(self) -> None:
         assert self._process.stdin is not None
         self._process.stdin.close()
-        assert self._process.wait(20) == 0
+        assert self._process.wait(60) == 0
         assert self._process.stdout is not None
         self._process.stdout.close()
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import pamctl
-from pamctl.cli.commands.fsck import checked
+from pamctl.cli.checking import checked
 from pamctl.errors import AccessDenied, ObjectNotFound
 from tests.conformance.carrying import another_store, exported, imported
 from tests.conformance.memories import AGENT, SCOPE, SEEN, Memories

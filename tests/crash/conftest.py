@@ -16,6 +16,12 @@ _KINDS = {
 
 
 @pytest.fixture
+def fixed_sources() -> None:
+    """Not here: the processes beside that of the test have the system's clock, and one that is
+    behind theirs is a finding."""
+
+
+@pytest.fixture
 def met(record_property: Callable[[str, object], None]) -> Callable[[int], None]:
     """Notes how many moments a test has met."""
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pamctl
-from pamctl.cli.commands.fsck import checked
+from pamctl.cli.checking import checked
 from pamctl.errors import ObjectDeleted, ObjectRedacted, PamError, StoreNotFound
 from pamctl.service.store import Store
 from pamctl.store import custody
@@ -178,7 +178,7 @@ def summary(path: Path) -> Any:
 def _embedded(store: Store, scope_id: str) -> Any:
     """The objects that have a vector in each space, whether they may be seen or not."""
     held = stored_spaces(store.directory.scope(scope_id))
-    return {space_id: sorted(space.rows()) for space_id, space in held}
+    return {space_id: sorted(space.versions()) for space_id, space in held}
 
 
 def _entries(ledger: bytes) -> Mapping[str, int]:

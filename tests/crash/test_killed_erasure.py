@@ -15,6 +15,7 @@ import pamctl
 from pamctl.audit.check import check_store
 from pamctl.errors import ObjectRedacted
 from pamctl.service.store import Store
+from tests.conftest import PATIENT
 from tests.remnants import remnants
 from tests.scope_ledgers import DIED, run_until
 
@@ -167,7 +168,7 @@ while True:
 """
 
 
-def test_readers_never_fail_while_others_erase(tmp_path: Path) -> None:
+def test_readers_never_fail_while_others_erase(tmp_path: Path, patient: None) -> None:
     path = tmp_path / ".pam"
     store = pamctl.init_store(path)
     given = {"scope_id": SCOPE, "object_type": "claim", "actor": ACTOR, "provenance": SEEN}
@@ -184,7 +185,7 @@ def test_readers_never_fail_while_others_erase(tmp_path: Path) -> None:
     ids = ",".join(f"mem:{number}" for number in range(count) if number % 3)
     readers = [
         subprocess.Popen(
-            [sys.executable, "-c", READER, str(path), ids, str(count)],
+            [sys.executable, "-c", PATIENT + READER, str(path), ids, str(count)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import pamctl
+from pamctl.limits import PAGE_ITEMS_MAX
 
 PAMCTL = Path(sys.executable).with_name("pamctl")
 SCOPE = "workspace:default"
@@ -44,7 +46,8 @@ def test_every_acknowledged_write_is_there_and_none_is_half_there(
 ) -> None:
     path = tmp_path / ".pam"
     pamctl.init_store(path).close()
-    command = [sys.executable, "-c", LOOP, str(path), "100000"]
+    # Not more than one page of a query shows.
+    command = [sys.executable, "-c", LOOP, str(path), str(PAGE_ITEMS_MAX - 10)]
     told: dict[str, str] = {}
     chance = random.Random(seed)
     for _ in range(4):
@@ -58,7 +61,7 @@ def test_every_acknowledged_write_is_there_and_none_is_half_there(
         for object_id, version_id in told.items():
             envelope = store.read(scope_id=SCOPE, object_id=object_id)
             assert envelope["version_id"] == version_id
-        versions = store.query(scope_id=SCOPE, any_state=True, limit=1000)["items"]
+        versions = store.query(scope_id=SCOPE, any_state=True, limit=PAGE_ITEMS_MAX)["items"]
         events = store.log(scope_id=SCOPE)["items"]
         assert [event["sequence"] for event in events] == list(range(1, len(events) + 1))
         assert {v["version_id"] for v in versions} == {e["version_id"] for e in events}
@@ -88,7 +91,8 @@ def test_the_command_line_too(tmp_path: Path) -> None:
         assert loop.stdout is not None
         told = [json.loads(loop.stdout.readline()) for _ in range(5)]
         time.sleep(0.05)
-        subprocess.run(["kill", "-9", "--", f"-{loop.pid}"], check=True)
+        os.killpg(loop.pid, signal.SIGKILL)
+        loop.stdout.read()  # until the last of them is gone
     store = pamctl.open_store(path)
     for made in told:
         read = store.read(scope_id=SCOPE, object_id=made["object_id"])

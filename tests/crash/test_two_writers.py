@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pamctl
 from pamctl.encoding.digests import sha256_hex
+from tests.conftest import PATIENT
 
 SCOPE = "workspace:default"
 PAMCTL = Path(sys.executable).with_name("pamctl")
@@ -30,12 +31,12 @@ for number in range(int(sys.argv[3])):
 """
 
 
-def test_nothing_is_lost_doubled_or_out_of_sequence(tmp_path: Path) -> None:
+def test_nothing_is_lost_doubled_or_out_of_sequence(tmp_path: Path, patient: None) -> None:
     path = tmp_path / ".pam"
     pamctl.init_store(path).close()
     writers = [
         subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(path), str(writer), "60"],
+            [sys.executable, "-c", PATIENT + WRITER, str(path), str(writer), "60"],
             stdout=subprocess.PIPE,
             text=True,
         )

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 import pamctl
-from pamctl.audit.check import Pins
 from pamctl.audit.finding_kinds import BY_ID, KINDS
-from pamctl.audit.pins import Pin
-from pamctl.cli.commands.fsck import checked
+from pamctl.audit.pins import Pin, Pins
+from pamctl.cli.checking import checked
 from pamctl.encoding.digests import sha256_hex
 from tests.damaged import healthy
 from tests.damaged.faults import FAULTS, Fault

@@ -33,7 +33,7 @@ NEEDS_SHARED = "<!-- needs ../shared -->"
 NEEDS_PACKAGE = re.compile(r"<!-- needs the package (\w+) -->")
 
 _TERMINAL_ROWS, _TERMINAL_COLUMNS = 50, 100
-_PATIENCE_SEC = 120
+_PATIENCE_SEC = 300
 _MARK = "\x1e"
 
 

@@ -56,7 +56,7 @@ def _lacks_package(comment: str) -> bool:
 @pytest.mark.parametrize(
     "document", [document for document in DOCUMENTS if _blocks_run(document)], ids=_name
 )
-def test_a_document_shows_what_happens(document: Path, tmp_path: Path) -> None:
+def test_a_document_shows_what_happens(document: Path, tmp_path: Path, one_day: None) -> None:
     folder = tmp_path / "checkout"
     folder.mkdir()
     shutil.copytree(ROOT / "examples", folder / "examples")

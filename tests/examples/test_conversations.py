@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -209,13 +209,19 @@ def test_an_import_that_was_cut_short_is_completed(tmp_path: Path, run: Run) -> 
     assert done.stdout == "19 turns written, 11 were there already\n"
 
 
+def _processor_sec() -> float:
+    """What processes took that have ended: how busy the machine is does not count."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 @needs_locomo
 @pytest.mark.shared
 def test_all_real_turns_in_time_and_the_answer_to_a_question(tmp_path: Path, run: Run) -> None:
     run("init")
-    begin = time.monotonic()
+    begun = _processor_sec()
     done = shell(tmp_path, EXAMPLES / "conversations" / "import.sh", LOCOMO)
-    took_sec = time.monotonic() - begin
+    took_sec = _processor_sec() - begun
     assert done.stdout == "3435 turns written, 0 were there already\n"
     assert took_sec < IMPORT_SEC_MAX
     import_again = shell(tmp_path, EXAMPLES / "conversations" / "import.sh", LOCOMO)

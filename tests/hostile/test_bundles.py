@@ -23,6 +23,7 @@ from pamctl.errors import InvalidObject, PamError
 from pamctl.limits import DEPTH_MAX, DOCUMENT_BYTES_MAX
 from pamctl.model.bundles import COUNTED
 from pamctl.service.store import Store
+from tests.conftest import FixedClock, FixedEntropy
 
 SCOPE = "workspace:default"
 ACTOR = {"actor_id": "actor:local:owner", "actor_kind": "human"}
@@ -32,7 +33,8 @@ MEMORY_BYTES = 250 * 1024 * 1024
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A bundle with a bit of everything that can be tampered with."""
-    store = pamctl.init_store(tmp_path_factory.mktemp("origin") / ".pam")
+    path = tmp_path_factory.mktemp("origin") / ".pam"
+    store = pamctl.init_store(path, clock=FixedClock(), entropy=FixedEntropy())
     made = [
         store.create(
             scope_id=SCOPE,
@@ -395,7 +397,9 @@ def test_a_compressed_bundle_that_is_damaged_is_refused(
         packed[len(packed) // 2] ^= 0xFF
     else:
         packed = packed * 2
-    assert refused(store, bytes(packed), tmp_path / "scratch")
+    found = refused(store, bytes(packed), tmp_path / "scratch")
+    assert found
+    assert ("bundle-continued" in found) == (damage == "twice")
 
 
 def test_a_window_that_asks_for_too_much_memory_is_refused(

@@ -28,7 +28,7 @@ CLAIM = {
     "actor": ACTOR,
     "provenance": {"activity": "noted"},
 }
-SECONDS_MAX = 20
+SECONDS_MAX = 60
 READING = (
     ["read", "mem:a"],
     ["query", "--any-state"],

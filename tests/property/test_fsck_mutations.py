@@ -16,10 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pamctl.audit import check
-from pamctl.audit.check import Pins
 from pamctl.audit.disorder import Disorder
 from pamctl.audit.finding_kinds import BY_ID
-from pamctl.audit.pins import Pin
+from pamctl.audit.pins import Pin, Pins
 from pamctl.encoding.canonical import canonical
 from pamctl.errors import InvalidObject
 from tests.damaged import healthy

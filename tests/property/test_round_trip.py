@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import pamctl
 from pamctl.audit.bundle import verify_bundle
-from pamctl.cli.commands.fsck import checked
+from pamctl.cli.checking import checked
 from pamctl.errors import PamError
 from pamctl.service.store import Store
 from tests.authority import terms

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import pytest
 
 from pamctl.errors import InvalidObject, InvalidRequest, PamError, UnsupportedObjectType
 from pamctl.model.documents import check, is_valid, schema
+from tests.schemas.changing_tables import BARE_CREATE, UPDATE
 from tests.schemas.instances import RELATIONSHIP
-from tests.schemas.request_tables import BARE_CREATE, FILTERS, HERE, UPDATE
+from tests.schemas.looking_tables import FILTERS
+from tests.schemas.requests import HERE
 from tests.schemas.tables import MISSING, edited, merged
 
 
@@ -211,8 +213,8 @@ def test_there_is_no_schema_of_another_name() -> None:
 
 
 def test_a_large_value_is_refused_without_listing_all_its_faults() -> None:
-    started = perf_counter()
+    started = process_time()
     error = refused("requests/query", merged(HERE, {"source_ref": [1] * 500_000}))
     assert error.details["pointer"].startswith("/source_ref")
     # Listing them takes twenty seconds and more than a gigabyte.
-    assert perf_counter() - started < 5
+    assert process_time() - started < 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from itertools import product
 from pathlib import Path
@@ -88,6 +89,26 @@ def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "pipe")
     for name in ("pipe", "link", "", "nothing"):
         assert open_plain(tmp_path / name) is None
+
+
+def test_what_may_not_be_read_is_not_sound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / ".pam"
+    healthy.make(root)
+    patient = Patient(root)
+    opened = os.open
+    for hidden in (patient.ledger, patient.path(patient.address("mem:alone"))):
+        scratch = tmp_path / hidden.stem
+        scratch.mkdir()
+
+        def refuse(path: object, *given: int, hidden: Path = hidden, **named: int) -> int:
+            if path == hidden:
+                raise PermissionError(errno.EACCES, "Permission denied", str(path))
+            return opened(path, *given, **named)  # type: ignore[arg-type]
+
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "open", refuse)
+            with pytest.raises(PermissionError):
+                check.check_store(root, scratch)
 
 
 def test_the_checker_and_the_rules_allow_the_same_steps() -> None:

@@ -123,6 +123,8 @@ LINE = GOOD.splitlines(keepends=True)
         GOOD.replace(b"\n7\n", b"\n7 \n"),
         GOOD.replace(b"AAA=\n", b"AAA\n"),
         GOOD.replace(b"AAA=\n", b"AAB=\n"),
+        GOOD.replace(b"AAA=\n", "A\u0410A=\n".encode()),
+        GOOD + "\u2014 a \u0410AAAAAAA\n".encode(),
         GOOD.replace(b"AAAA", b"AA", 1),
         GOOD.replace(b"pam/", b"pam+", 1),
         GOOD.replace(b"pam/", b"pam ", 1),

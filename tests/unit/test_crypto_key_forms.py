@@ -82,6 +82,8 @@ def test_another_kind_under_this_label_is_refused(der: bytes, kind: str) -> None
         DER[:-1],
         DER + b"\0",
         b64encode(RAW)[:-2] + b"+=",
+        "\u0410".encode() + b64encode(RAW)[1:],
+        f"ssh-ed25519 \u0410{SSH[1:]} me".encode(),
         base64url.encode(RAW).encode()[:-1] + b"5",
         b"ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAgQC3",
         b"ssh-ed25519 AAAA",

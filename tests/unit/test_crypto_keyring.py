@@ -157,6 +157,41 @@ def test_others_keys_are_trusted_by_role(keyring: Keyring, folder: Path) -> None
     assert keyring.trusted("adapter")[KEY.public.key_id]["roles"] == ["adapter", "author"]
 
 
+def test_another_role_takes_nothing_away(keyring: Keyring) -> None:
+    keyring.trust(
+        KEY.public, "author", now=NOW, actor_id="actor:x:y", valid_from=NOW, valid_to=LATER
+    )
+    keyring.trust(KEY.public, "adapter", now=LATER, adapter_id="urn:x:a")
+    again = keyring.trust(KEY.public, "author", now=LATER)
+    assert (again["actor_id"], again["adapter_id"]) == ("actor:x:y", "urn:x:a")
+    assert (again["valid_from"], again["valid_to"]) == (NOW, LATER)
+    assert keyring.show(KEY.public.key_id) == again
+
+
+def test_a_key_is_bound_to_what_an_actor_can_be_called(keyring: Keyring, folder: Path) -> None:
+    for actor_id in ("me", "bad actor", "actor:", "actor:" + "x" * 600):
+        with pytest.raises(InvalidRequest, match="no identifier of an actor"):
+            keyring.generate("laptop", seed=SEED, now=NOW, actor_id=actor_id)
+        with pytest.raises(InvalidRequest, match="no identifier of an actor"):
+            keyring.trust(KEY.public, "author", now=NOW, actor_id=actor_id)
+    assert not folder.exists()
+
+
+def test_a_record_is_not_made_longer_than_one_is_read(keyring: Keyring) -> None:
+    made = keyring.generate("laptop", seed=SEED, now=NOW)
+    with pytest.raises(InvalidRequest, match="KEY_RECORD_BYTES_MAX"):
+        keyring.revoke("laptop", now=LATER, reason="r" * 70_000)
+    assert keyring.show("laptop") == made
+
+
+def test_no_key_ends_before_it_begins(keyring: Keyring, folder: Path) -> None:
+    with pytest.raises(InvalidRequest, match="cannot end at"):
+        keyring.generate("laptop", seed=SEED, now=LATER, valid_to=NOW)
+    with pytest.raises(InvalidRequest, match="cannot end at"):
+        keyring.trust(KEY.public, "author", now=NOW, valid_from=LATER, valid_to=NOW)
+    assert not folder.exists()
+
+
 def test_a_revoked_key_stays_revoked(keyring: Keyring) -> None:
     keyring.generate("laptop", seed=SEED, now=NOW)
     record = keyring.revoke("laptop", now=LATER, reason="lost")

@@ -65,6 +65,7 @@ def test_a_refusal_of_what_is_no_json_names_line_and_column(text: bytes) -> None
         parse(text)
     assert refusal.value.details["line"] >= 1
     assert refusal.value.details["column"] >= 1
+    assert " at at " not in refusal.value.message
 
 
 @pytest.mark.parametrize(
@@ -137,10 +138,10 @@ def test_length_is_bounded() -> None:
 
 def test_a_late_duplicate_among_many_members_is_found_at_once() -> None:
     names = ",".join(f'"member {number}":0' for number in range(100_000))
-    started = time.monotonic()
+    started = time.process_time()
     with pytest.raises(InvalidRequest, match="member 99999"):
         parse("{" + names + ',"member 99999":0}')
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_messages_do_not_repeat_large_values() -> None:

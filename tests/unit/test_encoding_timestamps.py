@@ -56,7 +56,7 @@ REFUSED = [
 
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_is_no_timestamp(text: str) -> None:
-    with pytest.raises(ValueError, match=r"\w"):
+    with pytest.raises(ValueError, match=r"^(not an RFC|no time that there is: )"):
         instant(text)
     assert not is_timestamp(text)
     with pytest.raises(ValueError, match=r"\w"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,25 +19,12 @@ from tests.erasing import (
     SEEN,
     WORDS,
     change,
-    creator,
     entries,
     layout,
     pack,
     whole,
 )
 from tests.remnants import remnants, spellings
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    store = pamctl.init_store(tmp_path / ".pam")
-    yield store
-    store.close()
-
-
-@pytest.fixture
-def create(store: Store) -> Callable[..., dict[str, Any]]:
-    return creator(store)
 
 
 def test_the_search_finds_every_spelling(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import struct
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,25 +23,12 @@ from tests.erasing import (
     SEEN,
     WORDS,
     change,
-    creator,
     entries,
     layout,
     pack,
     whole,
 )
 from tests.remnants import remnants
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    store = pamctl.init_store(tmp_path / ".pam")
-    yield store
-    store.close()
-
-
-@pytest.fixture
-def create(store: Store) -> Callable[..., dict[str, Any]]:
-    return creator(store)
 
 
 def test_relationships_are_erased_like_objects(store: Store, create: Any) -> None:

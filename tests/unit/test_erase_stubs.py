@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,24 +22,11 @@ from tests.erasing import (
     SEEN,
     WORDS,
     change,
-    creator,
     entries,
     layout,
     whole,
 )
 from tests.remnants import remnants
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    store = pamctl.init_store(tmp_path / ".pam")
-    yield store
-    store.close()
-
-
-@pytest.fixture
-def create(store: Store) -> Callable[..., dict[str, Any]]:
-    return creator(store)
 
 
 class TestTombstones:

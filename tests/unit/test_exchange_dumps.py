@@ -11,7 +11,7 @@ import pytest
 
 import pamctl
 import pamctl.errors
-from pamctl.cli.commands.fsck import checked
+from pamctl.cli.checking import checked
 from pamctl.errors import InvalidObject, VersionConflict
 from pamctl.service.store import Store
 from tests.authority import OWNER

@@ -12,7 +12,7 @@ import pytest
 
 import pamctl
 import pamctl.errors
-from pamctl.cli.commands.fsck import checked
+from pamctl.cli.checking import checked
 from pamctl.encoding.canonical import canonical
 from pamctl.encoding.digests import sha256_digest, sha256_hex
 from pamctl.errors import InvalidObject, PolicyDenied, ServiceUnavailable

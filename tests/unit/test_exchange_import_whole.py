@@ -13,7 +13,7 @@ import pytest
 
 import pamctl
 import pamctl.errors
-from pamctl.cli.commands.fsck import checked
+from pamctl.cli.checking import checked
 from pamctl.errors import ServiceUnavailable
 from pamctl.exchange.arrival import ScopeReader
 from pamctl.service.store import Store

@@ -22,6 +22,7 @@ from pamctl.store.layout import ScopeLayout
 from pamctl.store.ledger import Ledger
 from pamctl.store.plain_lines import is_plain_line
 from pamctl.store.records import START, Commit, Position, Transaction
+from tests.conftest import FixedClock, FixedEntropy
 from tests.hand_made_ledger import table_rows
 
 SCOPE = "workspace:default"
@@ -32,7 +33,12 @@ Found = list[Transaction | Commit]
 @pytest.fixture(scope="module")
 def layout(tmp_path_factory: pytest.TempPathFactory) -> ScopeLayout:
     """A scope in which some of nearly everything happened."""
-    store = pamctl.init_store(tmp_path_factory.mktemp("commits") / ".pam", default_scope=SCOPE)
+    store = pamctl.init_store(
+        tmp_path_factory.mktemp("commits") / ".pam",
+        default_scope=SCOPE,
+        clock=FixedClock(),
+        entropy=FixedEntropy(),
+    )
     asked: dict[str, Any] = {"scope_id": SCOPE, "actor": ACTOR}
     noted: dict[str, Any] = {**asked, "provenance": {"activity": "noted"}}
     with store.group() as group:

@@ -16,7 +16,7 @@ from pamctl.audit import check
 from pamctl.audit.disorder import Disorder
 from pamctl.audit.orderly_versions import OrderlyVersions
 from pamctl.audit.versions import VersionReader
-from pamctl.cli.commands.fsck import checked
+from pamctl.cli.checking import checked
 from pamctl.encoding.digests import sha256_digest
 from pamctl.errors import ServiceUnavailable
 from pamctl.service import packing, staged_scope
@@ -208,7 +208,7 @@ def test_a_pack_that_nobody_announced_is_erased_from_too(
     class Died(Exception):
         pass
 
-    def die(*_: object) -> None:
+    def die(*_: object, **__: object) -> None:
         raise Died
 
     with monkeypatch.context() as dying:

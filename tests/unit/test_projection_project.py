@@ -1,6 +1,5 @@
 """A projection of a store's own memory, from candidates to a record that verifies."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ import cbor2
 import pytest
 
 import pamctl
+from pamctl.encoding.canonical import canonical
 from pamctl.errors import (
     AccessDenied,
     InvalidRequest,
@@ -273,7 +273,7 @@ def test_a_fragment_that_is_not_its_source_is_refused(store: Any, keyring: Keyri
     record = changed(projection.record, "/delivered/0/context_fragment_digest", sha256_digest(lie))
     record = sign(changed(record, "/projection/digest", sha256_digest(lie)), keyring.private("me"))
     verdict = verify(
-        replace(projection, record=record).record_text,
+        canonical(record),
         policy=store_policy(keyring, store.config),
         at=record["created_at"],
         materials=materials_of(projection, native_results=None, fragments=[lie], projection=lie),
@@ -291,7 +291,7 @@ def test_a_source_that_is_no_version_is_refused(store: Any, keyring: Keyring) ->
     record = changed(projection.record, pointer, sha256_digest(b"{}"))
     record = sign(record, keyring.private("me"))
     verdict = verify(
-        replace(projection, record=record).record_text,
+        canonical(record),
         policy=store_policy(keyring, store.config),
         at=record["created_at"],
         materials=materials_of(projection, native_results=None, sources=[b"{}"]),

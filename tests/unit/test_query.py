@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from pamctl.errors import InvalidRequest
+from pamctl.errors import EmbeddingSpaceMismatch, InvalidRequest, SnapshotNotFound
+from pamctl.rules.spaces import BUILT_IN
 from pamctl.service.store import Store
 
 SCOPE = "workspace:default"
@@ -208,6 +209,24 @@ def test_a_plan_says_how_the_answer_was_come_by(ask: Any, store: Store) -> None:
     assert answer["plan"]["order"] == ["ledger_sequence"]
 
 
+def test_a_page_that_takes_several_looks_is_explained(store: Store, ask: Any, make: Any) -> None:
+    """The best matches are superseded, so that the next have to be looked at too."""
+    made = make("often", "tea")
+    for number in range(1, 12):
+        made = store.update(
+            **ASKED,
+            object_id="mem:often",
+            expected_version_id=made["version_id"],
+            canonical_content="tea " + "water " * (number if number < 11 else 90),
+            provenance=NOTED,
+        )
+    for number in range(20):
+        make(f"{number}", "tea " + "milk " * (20 + number))
+    answer = ask(text="tea", limit=1, explain=True)
+    assert names(answer) == ["0"]
+    assert answer["plan"]["rows_looked_at"] > 4
+
+
 def test_an_answer_explains_nothing_unless_asked(ask: Any, make: Any) -> None:
     make("a")
     assert not {"plan", "explanation", "snippets"} & ask().keys()
@@ -300,6 +319,46 @@ def test_expressions_over_relationships(store: Store, ask: Any, make: Any) -> No
 @pytest.mark.usefixtures("ten")
 def test_one_expression_or_several(ask: Any, where: Any) -> None:
     assert len(ask(where=where)["items"]) == (1 if where else 10)
+
+
+def test_a_scope_that_is_not_there_yet_holds_nothing(store: Store) -> None:
+    nowhere = {"scope_id": "workspace:none-yet", "actor": HUMAN}
+    answer = store.query(**nowhere, text="tea", count=True, explain=True, snippets=True)
+    assert (answer["items"], answer["total"]) == ([], 0)
+    assert (answer["explanation"], answer["snippets"]) == ([], [])
+    with pytest.raises(SnapshotNotFound):
+        store.query(**nowhere, snapshot_id="snapshot:1")
+    with pytest.raises(EmbeddingSpaceMismatch) as refused:
+        store.query(**nowhere, embedding_space_id=BUILT_IN, text="tea")
+    assert "embed run --builtin" in str(refused.value.details["hint"])
+
+
+@pytest.mark.usefixtures("ten")
+def test_pages_of_a_future_are_of_what_is_there(ask: Any, make: Any) -> None:
+    first = ask(as_of=1_000_000, limit=6, count=True)
+    assert first["ledger_sequence"] == 10
+    make("late")
+    rest = ask(as_of=1_000_000, limit=6, count=True, cursor=first["next_cursor"])
+    assert names(first) + names(rest) == list("0123456789")
+    assert rest["total"] == 10
+
+
+def test_a_caret_stands_under_the_place_whatever_stands_before(store: Store) -> None:
+    for name, columns in (("ab", 2), ("茶", 2), ("e\u0301", 1)):
+        with pytest.raises(InvalidRequest) as refused:
+            store.query(**ASKED, where=[f'content["{name}"] ~ 1'])
+        caret = refused.value.message.splitlines()[2]
+        assert caret.index("^") == len('  content[""] ') + columns, name
+
+
+def test_what_is_no_expression_is_pointed_out_as_words(ask: Any, make: Any) -> None:
+    make("a", {"text": "Glad that you had support."})
+    for text in ("NOT support", "support NOT", "(support"):
+        (snippet,) = ask(text=text, snippets=True)["snippets"]
+        places = [snippet["text"][start:end] for start, end in snippet["matches"]]
+        assert places == ["support"], text
+    (snippet,) = ask(text="support OR (tea NOT support)", snippets=True)["snippets"]
+    assert len(snippet["matches"]) == 1
 
 
 def test_an_expression_is_read_even_where_there_is_nothing_to_judge(store: Store) -> None:

@@ -198,8 +198,9 @@ def test_a_key_counts_from_the_next_operation_on(store: Store, keyring: Keyring)
     public = PrivateKey.from_seed(b"\3" * 32).public
     assert verified(remember(store, actor=AGENT)["envelope"]) == Signature(public)
     keyring.revoke("agent", now=store.sources.now())
-    with pytest.raises(AccessDenied, match="its key is revoked"):
+    with pytest.raises(AccessDenied, match="its key is revoked") as refused:
         remember(store, actor=AGENT)
+    assert "`pamctl key generate" in refused.value.details["hint"]
 
 
 def test_the_newest_key_that_counts_signs(store: Store, keyring: Keyring) -> None:
