@@ -35,7 +35,7 @@ from pamctl.bindings import embedding
 from pamctl.bindings.embedder import Embedder
 from pamctl.errors import PamError
 from pamctl.index.content_text import content_text
-from pamctl.index.hashed_text import SPACE_ID
+from pamctl.rules.spaces import BUILT_IN
 from pamctl.service.store import Store
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -62,8 +62,8 @@ def main(data: Path) -> None:
                 systems["bm25s, stemmed" if stemmed else "bm25s"] = ranker
         systems["lexical"] = asking(store)
         builtin(store, turns)
-        systems["built-in"] = asking(store, embedding_space_id=SPACE_ID)
-        systems["hybrid"] = asking(store, embedding_space_id=SPACE_ID, hybrid=True)
+        systems["built-in"] = asking(store, embedding_space_id=BUILT_IN)
+        systems["hybrid"] = asking(store, embedding_space_id=BUILT_IN, hybrid=True)
         space = model(store, turns)
         if space is not None:
             vectors = question_vectors(space, questions)
