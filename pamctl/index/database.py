@@ -34,7 +34,7 @@ _LOG_PAGES = 4000
 # A log that is left behind, its next reader has to read; this much takes about a millisecond.
 _LOG_LEFT_BYTES = 2 * 1024 * 1024
 # Kept in memory at most, of whoever reads or writes little; the system keeps the rest.
-_CACHE_KIB = 8 * 1024
+_CACHE_KIB = 16 * 1024
 _PAGES_A_STEP = 1024
 _LOOK_AGAIN_SEC = 0.01
 
