@@ -31,3 +31,13 @@ class Audit(NamedTuple):
     checkpoints: Sequence[Mapping[str, Any]] = ()
     projections: Sequence[Mapping[str, Any]] = ()
     facts: Mapping[str, str] = {}
+
+    @property
+    def verdicts(self) -> Sequence[Mapping[str, Any]]:
+        """All that were asked for."""
+        return (*self.checkpoints, *self.projections)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing was found, and every verdict is good."""
+        return self.clean and all(verdict["valid"] for verdict in self.verdicts)

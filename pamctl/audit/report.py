@@ -121,10 +121,9 @@ def _severity(audit: Audit, id_: str) -> str:
 
 
 def _banner(audit: Audit) -> Markup:
-    refused = [one for one in audit.checkpoints if not one["valid"]]
     unpinned = [head for head in audit.heads if head.get("tail") != "pinned"]
-    if not audit.clean or refused:
-        causes = causes_of(audit.findings, audit.checkpoints)
+    if not audit.is_sound:
+        causes = causes_of(audit.findings, audit.verdicts)
         word, kind = "Not sound", "bad"
         says = f"What was found: {', '.join(causes)}. Each finding below says what to do."
     elif unpinned:

@@ -55,12 +55,12 @@ def named_cause(id_: str) -> str:
 
 
 def causes_of(
-    findings: Iterable[Mapping[str, Any]], checkpoints: Iterable[Mapping[str, Any]]
+    findings: Iterable[Mapping[str, Any]], verdicts: Iterable[Mapping[str, Any]]
 ) -> list[str]:
-    """What was done, by all findings that count and all checkpoints that do not hold. What only
-    one of them can tell, the others need not leave open."""
+    """What was done, by all findings that count and all checkpoints and projections that do not
+    hold. What only one of them can tell, the others need not leave open."""
     found = {named_cause(str(one["id"])) for one in findings if one["severity"] != "notice"}
-    found |= {str(one["reason"]).replace("_", " ") for one in checkpoints if not one["valid"]}
+    found |= {str(one["reason"]).replace("_", " ") for one in verdicts if not one["valid"]}
     if found & {"edited", "cut", "forked", "reordered"}:
         found.discard("edited or cut")
     return sorted(found)

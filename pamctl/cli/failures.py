@@ -107,7 +107,13 @@ def _from_system(cause: OSError) -> PamError:
     operation could not be carried out now, and was not."""
     reason = cause.strerror or str(cause)
     place = f": {cause.filename}" if cause.filename else ""
-    return ServiceUnavailable(f"the system refused: {reason}{place}")
+    hint = None
+    if isinstance(cause, PermissionError):
+        hint = (
+            "you may not look there: run this as the user whose store it is; an export can be "
+            "checked by anybody"
+        )
+    return ServiceUnavailable(f"the system refused: {reason}{place}", hint=hint)
 
 
 def report(error: PamError, *, operation_id: str) -> int:

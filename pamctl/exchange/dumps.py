@@ -24,6 +24,7 @@ from pamctl.model.documents import check
 from pamctl.model.vocabulary import DIMENSIONS
 from pamctl.named_tuples import NamedTuple
 from pamctl.rules.lineage import EARLIER_NOT_GIVEN
+from pamctl.service.envelopes import bears_withdrawn_content
 from pamctl.service.sources import Sources
 
 Json = dict[str, Any]
@@ -105,6 +106,12 @@ def read_dump(source: IO[bytes], sources: Sources) -> Dump:
         if name is None or "version_id" not in value:
             raise _bad(number, "it is no envelope of an object or a relationship, and no event")
         _check(name, value, number)
+        if bears_withdrawn_content(value):
+            raise _bad(
+                number,
+                f"{value['version_id']} is {value['availability_state']} and bears content, "
+                'where {"tombstone": true} belongs',
+            )
         if value["version_id"] in envelopes:
             raise _bad(number, f"the version {value['version_id']} stands a second time")
         envelopes[value["version_id"]] = number, value

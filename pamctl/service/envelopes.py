@@ -147,6 +147,13 @@ def is_withheld(version_availability: str | None, current_availability: str | No
     return shows < _WITHHOLDING.get(current_availability or "deleted", len(_WITHHOLDING))
 
 
+def bears_withdrawn_content(envelope: Mapping[str, Any]) -> bool:
+    """Whether a version that says it was redacted or deleted has content all the same, which
+    only a tombstone may (PAMSPEC §7.7). Nothing here makes one."""
+    withdrawn = envelope["availability_state"] in ("redacted", "deleted")
+    return withdrawn and envelope.get("canonical_content", TOMBSTONE) != TOMBSTONE
+
+
 def withhold(envelope: Mapping[str, Any]) -> dict[str, Any]:
     """An envelope with a tombstone in the place of what it may no longer show, or of what was
     erased. What could confirm a guess at the content goes too."""

@@ -98,19 +98,19 @@ def test_the_same_export_gives_the_same_page(exported: Program) -> None:
 
 
 def test_projections_are_verified_beside(exported: Program) -> None:
-    made = exported(
-        "project", "--request", "tea?", "--key", "owner", "--any-state", "--out", "answers/one"
-    )
-    if made.status == 2:
-        (exported.folder / "answers").mkdir()
-        made = exported(
-            "project", "--request", "tea?", "--key", "owner", "--any-state", "--out", "answers/one"
-        )
-    assert made.status == 0, made.stderr
-    answer = exported("audit", "memory.jsonl", "--projections", "answers").json
+    (exported.folder / "answers").mkdir()
+    words = ("--request", "tea?", "--key", "owner", "--any-state", "--out", "answers/one")
+    assert exported("project", *words).status == 0
+    refused = exported("audit", "memory.jsonl", "--projections", "answers")
+    assert refused.status == 11
+    answer = json.loads(refused.stdout)
+    assert (answer["sound"], answer["causes"]) == (False, ["adapter key not pinned"])
     (verdict,) = answer["projections"]
     assert verdict["record"] == "one/record.json"
     assert verdict["reason"] == "adapter_key_not_pinned"
+    # A store has keys of its own, as for `verify-projection`.
+    (verdict,) = exported("audit", "--projections", "answers").json["projections"]
+    assert verdict["valid"] is True
     page = Page(
         exported("audit", "memory.jsonl", "--projections", "answers", "--html", "-").stdout.decode()
     )

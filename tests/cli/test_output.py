@@ -111,11 +111,13 @@ def test_content_cannot_command_the_terminal(in_store: Program, remember: Rememb
         assert not {"\x1b", "\x07", "\u202e"} & set(shown)
 
 
-def test_a_closed_pipe_ends_quietly(in_store: Program) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_closed_pipe_ends_quietly(in_store: Program, unbuffered: str) -> None:
+    environment = {"PYTHONUNBUFFERED": unbuffered}
     words = ("create", "--type", "claim", "--validation", "corroborated", "--content", "-")
     object_id = in_store(*words, stdin=json.dumps("x" * 300_000).encode()).json["object_id"]
     for line in (f"pamctl read {object_id} | head -c1", "pamctl query --format jsonl | head -c1"):
-        ended = in_store.shell(line)
+        ended = in_store.shell(line, environment)
         assert ended.stderr == b""
         assert ended.stdout == b"{"
         assert ended.status == 141
@@ -133,6 +135,17 @@ def test_a_full_disk_is_an_error(in_store: Program, words: str) -> None:
     error = failed.error
     assert error["code"] == "internal_error"
     assert "No space left" in error["message"]
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_disk_that_takes_a_part_of_it_is_an_error(in_store: Program, unbuffered: str) -> None:
+    words = ("create", "--type", "claim", "--content", "-", "--id", "mem:long")
+    in_store(*words, stdin=json.dumps("x" * 300_000).encode())
+    line = "ulimit -f 64; pamctl read mem:long > part"
+    failed = in_store.shell(line, {"PYTHONUNBUFFERED": unbuffered})
+    assert failed.status == 1
+    assert failed.error["code"] == "internal_error"
+    assert "File too large" in failed.error["message"]
 
 
 def test_a_closed_standard_output_is_an_error_that_touches_no_file(in_store: Program) -> None:

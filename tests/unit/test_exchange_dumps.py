@@ -18,6 +18,7 @@ from tests.authority import OWNER
 from tests.schemas.instances import ENVELOPE, RELATIONSHIP
 
 SCOPE = "workspace:theirs"
+GONE = {"availability_state": "deleted", "canonical_content": {"tombstone": True}}
 
 
 def version(number: int, **members: Any) -> dict[str, Any]:
@@ -129,9 +130,11 @@ def test_a_tombstone_and_a_relationship_come_along(store: Store, tmp_path: Path)
         ([version(1), event(version(1), "object_created", actor=OWNER)], "disagree"),
         ([version(1, lifecycle_state="archived"), version(2)], "archived to active"),
         (
-            [version(1, availability_state="deleted"), version(2, availability_state="deleted")],
-            "tombstone",
+            [version(1, **GONE), version(2, **GONE)],
+            "a version follows its tombstone",
         ),
+        ([version(1, availability_state="deleted")], "ver:rose:1 is deleted and bears content"),
+        ([version(1, availability_state="redacted")], "ver:rose:1 is redacted and bears content"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

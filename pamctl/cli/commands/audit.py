@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pamctl.audit.inventory import Inventory
     from pamctl.audit.pinned_ledger import Ledger
     from pamctl.cli.results import Place
+    from pamctl.projection.many import Trust
 
     Signed = Callable[[Callable[[], Iterable[Ledger]]], list[Mapping[str, Any]]]
 
@@ -87,8 +88,8 @@ def audit(
         typer.Option(
             "--projection-trust",
             metavar="FILE",
-            help="The policy for those, as in verify-projection --trust; without it no key is"
-            " believed.",
+            help="The policy for those, as in verify-projection --trust; default: the keys of"
+            " the store, and none for an export.",
         ),
     ] = None,
 ) -> None:
@@ -100,11 +101,15 @@ def audit(
     """
     if bundle is not None and call.flags.get("store") is not None:
         raise InvalidRequest("an export and --store are both given", hint="give one of them")
+    if projections is None and projection_trust is not None:
+        raise InvalidRequest("--projection-trust is about --projections", hint="name a folder")
     place = None if html is None else _place(call, html, bundle)
     signed = _signed(checkpoint, trust, witness)
     with Waiting(f"checking {bundle or 'the store'}", quiet=call.quiet):
         found = _of_store(call, signed) if bundle is None else _of_bundle(bundle, signed)
-        found = found._replace(projections=_projections(projections, projection_trust))
+        if projections is not None:
+            trusted = _projection_trust(call, projection_trust, of_store=bundle is None)
+            found = found._replace(projections=_projections(projections, trusted))
     found = _pinned(found)
     answer = _answer(found)
     if place is not None:
@@ -119,7 +124,7 @@ def audit(
             answer["html"] = str(html)
     if place is None or not place.plain:
         _show(call, answer)
-    if not _is_good(found):
+    if not found.is_sound:
         raise typer.Exit(EXIT_CHECK_FAILED)
 
 
@@ -253,24 +258,28 @@ def _pinned(found: "Audit") -> "Audit":
     return found._replace(heads=heads, findings=findings, counts=counts)
 
 
-def _projections(folder: str | None, trust: str | None) -> list[Mapping[str, Any]]:
+def _projection_trust(call: Invocation, trust: str | None, *, of_store: bool) -> "Trust":
+    from pamctl.projection.many import Trust
+
+    if trust is not None:
+        return Trust(given.read_bytes(trust, "--projection-trust"), f"the file {trust}")
+    if not of_store:
+        return Trust()
+    from pamctl.store.directory import StoreDirectory
+
+    store = StoreDirectory.open(call.store_path)
+    return Trust(keys=store.layout.keys, config=dict(store.config))
+
+
+def _projections(folder: str, trust: "Trust") -> list[Mapping[str, Any]]:
     """The verdict on every record in a folder and the folders in it, in order of their names."""
-    if folder is None:
-        if trust is not None:
-            raise InvalidRequest("--projection-trust is about --projections", hint="name a folder")
-        return []
     from pamctl.projection import bundle
-    from pamctl.projection.trust import TrustPolicy, parse_trust_policy
-    from pamctl.projection.verify import Verifier
+    from pamctl.projection.many import Demand
 
     root = as_path(folder)
     if not root.is_dir():
         raise InvalidRequest(f"there is no folder {folder}")
-    policy = TrustPolicy(adapter_keys={}, max_projection_age_sec=0, max_trust_age_sec=0)
-    if trust is not None:
-        data = given.read_bytes(trust, "--projection-trust")
-        policy = parse_trust_policy(data, what=f"the file {trust}")
-    verifier = Verifier(policy, at=_now(), register=None)
+    verifier = Demand(trust, _now()).verifier()
     verdicts = []
     for record in _records(root):
         name = path_text(record.relative_to(root))
@@ -297,10 +306,6 @@ def _now() -> str:
     return from_nanoseconds(time.time_ns())
 
 
-def _is_good(found: "Audit") -> bool:
-    return found.clean and all(verdict["valid"] for verdict in found.checkpoints)
-
-
 def _answer(found: "Audit") -> dict[str, Any]:
     """The audit as JSON, without what only the report lists one by one."""
     from pamctl.audit.verdict_words import causes_of
@@ -308,8 +313,8 @@ def _answer(found: "Audit") -> dict[str, Any]:
     return {
         "name": found.name,
         "kind": found.kind,
-        "sound": _is_good(found),
-        "causes": causes_of(found.findings, found.checkpoints),
+        "sound": found.is_sound,
+        "causes": causes_of(found.findings, found.verdicts),
         "counts": dict(found.counts),
         "findings": list(found.findings),
         "checkpoints": list(found.checkpoints),

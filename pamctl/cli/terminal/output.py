@@ -6,6 +6,7 @@ people, and only drawing one imports rich.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import IO, TYPE_CHECKING, Any
@@ -45,8 +46,14 @@ def write(data: bytes) -> None:
     Raises ReaderGone where the pipe is closed and Unwritable where the bytes cannot be
     written.
     """
+    rest = memoryview(data)
     try:
-        sys.stdout.buffer.write(data)
+        while rest:
+            # Under PYTHONUNBUFFERED, as in many containers, this takes what fits and no more.
+            taken = sys.stdout.buffer.write(rest)
+            if taken is None:
+                raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+            rest = rest[taken:]
         sys.stdout.buffer.flush()
     except BrokenPipeError as cause:
         _forget_pending()
