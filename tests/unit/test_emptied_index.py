@@ -17,29 +17,27 @@ from pamctl.service.selection import readable_versions
 from pamctl.service.store import Store
 from pamctl.store.layout import StoreLayout
 from pamctl.store.records import Position
+from tests.erasing import HUMAN, SCOPE
 
-SCOPE = "workspace:default"
-ACTOR = {"actor_id": "actor:local:owner", "actor_kind": "human"}
-CLAIM = {
-    "scope_id": SCOPE,
-    "object_type": "claim",
-    "canonical_content": "tea",
-    "actor": ACTOR,
-    "provenance": {"activity": "noted"},
-}
-LOOK = {"scope_id": SCOPE, "actor": ACTOR}
+Create = Callable[..., dict[str, Any]]
+LOOK = {"scope_id": SCOPE, "actor": HUMAN}
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    made = pamctl.init_store(tmp_path / ".pam")
-    made.create(**CLAIM, object_id="mem:a", idempotency_key="first")
-    made.create(**CLAIM, object_id="mem:b")
-    return made
+    return pamctl.init_store(tmp_path / ".pam")
+
+
+@pytest.fixture(autouse=True)
+def two_memories(create: Create) -> None:
+    create("tea", object_id="mem:a", idempotency_key="first")
+    create("tea", object_id="mem:b")
 
 
 @pytest.fixture
-def emptied_once(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Position]:
+def emptied_once(
+    two_memories: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> list[Position]:
     """Has another process empty the index after it was next brought up to date."""
     layout = StoreLayout(tmp_path / ".pam")
     refresh = OpenScope.refresh
@@ -85,13 +83,15 @@ def test_what_is_not_there_is_looked_for_again(store: Store, emptied_once: list[
 
 
 def test_all_versions_are_gone_through(store: Store, emptied_once: list[Position]) -> None:
-    versions = readable_versions(store, scope_id=SCOPE, actor=ACTOR, as_of=2)
+    versions = readable_versions(store, scope_id=SCOPE, actor=HUMAN, as_of=2)
     found = [version.object_id for some in versions.groups() for version in some]
     assert found == ["mem:a", "mem:b"]
 
 
-def test_a_retry_writes_nothing_twice(store: Store, emptied_once: list[Position]) -> None:
+def test_a_retry_writes_nothing_twice(
+    store: Store, create: Create, emptied_once: list[Position]
+) -> None:
     with pytest.raises(ServiceUnavailable, match="emptied"):
-        store.create(**CLAIM, object_id="mem:a", idempotency_key="first")
-    assert store.create(**CLAIM, object_id="mem:a", idempotency_key="first")["replayed"] is True
+        create("tea", object_id="mem:a", idempotency_key="first")
+    assert create("tea", object_id="mem:a", idempotency_key="first")["replayed"] is True
     assert len(store.perform("log", LOOK)) == 2
