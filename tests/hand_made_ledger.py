@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
@@ -171,7 +172,11 @@ def bring_up_to_date(index: ScopeIndex, ledger: HandMadeLedger) -> None:
 
 def table_rows(index: ScopeIndex) -> dict[str, list[Any]]:
     """Everything an index holds, by table, for comparing one with another."""
-    database = index._database
+    return rows_of(index._database)
+
+
+def rows_of(database: sqlite3.Connection) -> dict[str, list[Any]]:
+    """As `table_rows`, of an index file."""
     names = [
         name
         for (name,) in database.execute(

@@ -23,6 +23,7 @@ from pamctl.bindings.operations import OPERATIONS
 from pamctl.bindings.questions import Question, Questions
 from pamctl.errors import InternalError, InvalidRequest, PamError, ServiceUnavailable
 from pamctl.named_tuples import NamedTuple
+from pamctl.service.index_follower import IndexFollower
 
 if TYPE_CHECKING:
     from pamctl.service.group import Group
@@ -74,8 +75,13 @@ def run(
     except that an atomic batch is held whole.
     """
     batch = _Batch(store, terms, identify)
-    with closing(Questions(requests, batch.understand, whole=terms.atomic)) as questions:
-        batch.run(questions, emit)
+    try:
+        with closing(Questions(requests, batch.understand, whole=terms.atomic)) as questions:
+            batch.run(questions, emit)
+    finally:
+        if store.follower is not None:
+            store.follower.close()
+            store.follower = None
     return Tally(batch.done, batch.failed, batch.error, batch.operation_id)
 
 
@@ -95,6 +101,8 @@ class _Batch:
         while not (self._ended or questions.ended):
             # Read before any lock is taken: nobody waits for a scope while input is slow.
             together = questions.next()
+            if questions.full and self._store.follower is None:
+                self._store.follower = IndexFollower.begin(self._store)
             results: list[bytes] = []
             with self._store.group(atomic=self._terms.atomic) as group:
                 group.foresee(question.arguments for question in together)

@@ -76,11 +76,12 @@ class Questions:
     """The questions of a stream, a group at a time. To be closed.
 
     ended: whether there are no more.
+    full: whether the last group ended because it was full, so that more are to be expected.
     whole: whether all of them are one group.
     """
 
     def __init__(self, stream: IO[bytes], understand: Understand, *, whole: bool) -> None:
-        self.ended = False
+        self.ended = self.full = False
         self._stream = stream
         self._groups = Groups(stream, whole=whole)
         self._understand = understand
@@ -92,10 +93,11 @@ class Questions:
         if self._ahead is not None:
             questions = self._ahead.next()
             self.ended = self._ahead.ended
+            self.full = not self.ended
             return questions
         questions = self._groups.next(self._understand)
-        self.ended = self._groups.ended
-        if self._groups.full and not self._tried:
+        self.ended, self.full = self._groups.ended, self._groups.full
+        if self.full and not self._tried:
             self._tried = True
             from pamctl.bindings.reading_ahead import ReadingAhead
 

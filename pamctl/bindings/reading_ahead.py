@@ -1,7 +1,6 @@
 """A copy of this process that reads and judges the next group of a batch.
 
-The interpreter uses one processor, however many threads there are; a copy has another. It
-hands over the arguments of what is certainly well formed, and of every other line its bytes:
+It hands over the arguments of what is certainly well formed, and of every other line its bytes:
 those are understood, and refused, where they would have been without it.
 """
 
@@ -11,10 +10,9 @@ import contextlib
 import marshal
 import os
 import stat
-import threading
 from collections.abc import Callable
 from functools import partial
-from typing import IO, Any, NoReturn, Self
+from typing import IO, Any, Self
 
 from pamctl.bindings.lines import Refused, Request
 from pamctl.bindings.operations import OPERATIONS
@@ -22,6 +20,7 @@ from pamctl.bindings.questions import Groups, Question, Understand
 from pamctl.encoding.canonical import is_plain
 from pamctl.errors import PamError, ServiceUnavailable
 from pamctl.model.documents import is_valid
+from pamctl.process_copies import await_end, begin_copy, is_worth_copying, wide_pipe
 
 _SIZE_BYTES = 8
 
@@ -46,22 +45,17 @@ class ReadingAhead:
         """Copy this process. None where that is not safe, or would gain nothing.
 
         The stream has to be a file: of what comes as it is made, nobody knows how long the
-        copy would wait for it, with or without this process. And where there is a second
-        thread, the locks that it holds would stay locked in the copy for ever.
+        copy would wait for it, with or without this process.
         """
-        if not _is_file(stream) or (os.cpu_count() or 1) < 2 or threading.active_count() > 1:
+        if not _is_file(stream) or not is_worth_copying():
             return None
-        reading, writing = os.pipe()
-        try:
-            copy = os.fork()
-        except OSError:  # the system allows no more processes
-            os.close(reading)
-            os.close(writing)
-            return None
-        if copy == 0:
-            os.close(reading)
-            _read_on(writing, groups, partial(_told, understand))
+        reading, writing = wide_pipe()
+        work = partial(_read_on, writing, groups, partial(_told, understand))
+        copy = begin_copy(work, keeping=(writing, stream.fileno()))
         os.close(writing)
+        if copy is None:
+            os.close(reading)
+            return None
         return cls(copy, open(reading, "rb"), understand)
 
     def next(self) -> list[Question]:
@@ -84,9 +78,7 @@ class ReadingAhead:
     def close(self) -> None:
         """Let the copy go, wherever it is: it cannot hand over what it reads any more."""
         self._pipe.close()
-        # Where a parent that ignores its children left that to us, the system has reaped it.
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(self._copy, 0)
+        await_end(self._copy)
 
 
 def _is_file(stream: IO[bytes]) -> bool:
@@ -96,17 +88,16 @@ def _is_file(stream: IO[bytes]) -> bool:
         return False
 
 
-def _read_on(pipe: int, groups: Groups, told: Callable[[int, bytes], _Line | _Judged]) -> NoReturn:
+def _read_on(pipe: int, groups: Groups, told: Callable[[int, bytes], _Line | _Judged]) -> None:
     """What the copy does. Each group is whole before any of it is handed over, so that the
     next one is being read while this one is carried out."""
-    with contextlib.suppress(BaseException), open(pipe, "wb") as out:
+    with open(pipe, "wb") as out:
         while not groups.ended:
             group = groups.next(told)
             data = marshal.dumps((group, groups.ended))
             out.write(len(data).to_bytes(_SIZE_BYTES, "big"))
             out.write(data)
             out.flush()
-    os._exit(0)
 
 
 def _told(understand: Understand, number: int, line: bytes) -> _Line | _Judged:

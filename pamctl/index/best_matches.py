@@ -20,7 +20,7 @@ from typing import Any
 import orjson
 
 from pamctl.index.asked import Asked, Columns, within
-from pamctl.index.ordering import Segment, segments
+from pamctl.index.ordering import segments
 from pamctl.index.rows import ROW_COLUMNS, ROW_SQL, version_row
 from pamctl.index.structured_query import Condition, StructuredQuery, is_narrow
 
@@ -129,22 +129,27 @@ def _ranked(
             looked_at += len(best)
             if looked_at == most:
                 return None  # what ties with the last may be missing
-            statement, values = _of_hits(by_value, segment, where, best)
-            values.append(query.limit + 1 - len(found))
-            found += asked.rows(database, statement, values, query.look)
+            wanted = query.limit + 1 - len(found)
+            statement, values = _of_hits(by_value, where, best)
+            if len(best) > wanted:
+                statement += f" ORDER BY {by_value.ordering(segment)} LIMIT ?"
+                values.append(wanted)
+            rows = asked.rows(database, statement, values, query.look).fetchall()
+            if len(best) <= wanted:
+                _sort(rows, by_value)  # which takes SQLite longer, where all are wanted
+            found += rows
             size *= 2
     return found
 
 
 def _of_hits(
-    asked: Asked, segment: Segment, where: Condition, hits: Sequence[tuple[int, int]]
+    asked: Asked, where: Condition, hits: Sequence[tuple[int, int]]
 ) -> tuple[str, list[Any]]:
-    """What selects those of some texts whose versions are asked for, in order, and its values
-    but the last, which is how many."""
+    """What selects those of some texts whose versions are asked for, and its values."""
     statement = (
         f"SELECT {ROW_SQL}, {asked.selected} FROM json_each(?) AS hit "
         "CROSS JOIN version ON version.since = CAST(hit.key AS INTEGER) "
-        f"WHERE {where.sql} ORDER BY {asked.ordering(segment)} LIMIT ?"
+        f"WHERE {where.sql}"
     )
     # In the order of the table, which is that of their places.
     scores = orjson.dumps({str(place): score for place, score in sorted(hits)}).decode()

@@ -96,6 +96,11 @@ class IndexFile:
         with contextlib.suppress(sqlite3.DatabaseError):
             self._database.execute("PRAGMA shrink_memory")
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether others see what this takes in, and this what they do."""
+        return self._home == "file"
+
     def position(self) -> Position:
         """How far the ledger was read: START for a new index, and for one that was found
         damaged and has been emptied."""
@@ -105,7 +110,7 @@ class IndexFile:
             return START
         return Position(*rows[0]) if rows else START
 
-    def apply(self, base: Position, transactions: Sequence[Transaction]) -> bool:
+    def apply(self, base: Position, transactions: Sequence[Transaction | Commit]) -> bool:
         """Take in the transactions that follow `base` in the ledger, all or none.
 
         False, and nothing changed, when the index is not at `base`: another process was
@@ -121,7 +126,10 @@ class IndexFile:
             return self.position() == base
         intake = Intake()
         intake.take(transactions)
-        after = transactions[-1].after
+        return self.take_in(base, intake, transactions[-1].after)
+
+    def take_in(self, base: Position, intake: Intake, after: Position) -> bool:
+        """As `apply`, of the rows that were made of the transactions between two positions."""
         if self._home == "borrowed file":
             self._continue_in_memory()
         try:
@@ -158,7 +166,7 @@ class IndexFile:
         if self._prepared is not None:
             self._commit_prepared(())
 
-    def _commit_prepared(self, transactions: Sequence[Transaction]) -> bool:
+    def _commit_prepared(self, transactions: Sequence[Transaction | Commit]) -> bool:
         """Whether these transactions were what was prepared, and are in the index now. Of
         anything else that was prepared nothing is left."""
         from pamctl.index.writing import withdraw

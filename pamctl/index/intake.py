@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
 
 from pamctl.encoding.timestamps import instant
 from pamctl.errors import StoreDamaged
@@ -81,6 +82,15 @@ class Intake:
     moves: list[Row] = field(default_factory=list)
     _instants: _Instants = field(default_factory=_Instants)
     _last_pack: tuple[str | None, bytearray | int] = (None, MISSING)
+
+    def packed(self) -> bytes:
+        """All of it, for `unpacked` in a copy of this process."""
+        return marshal.dumps([getattr(self, name) for name in _PACKED])
+
+    @classmethod
+    def unpacked(cls, data: bytes) -> Self:
+        """What was `packed`."""
+        return cls(*marshal.loads(data))
 
     def withdrawn(self) -> int:
         """How often text was taken away."""
@@ -272,6 +282,9 @@ class Intake:
                 self.replacements.append((name, bytearray.fromhex(body["replaces"])))
         elif entry.kind == "erasure":
             self.erasures.append((body["version_id"], bytearray.fromhex(body["address"][7:])))
+
+
+_PACKED = [one.name for one in fields(Intake) if not one.name.startswith("_")]
 
 
 def _identity(envelope: Mapping[str, Any]) -> tuple[str | None, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -13,6 +13,7 @@ import orjson
 from pamctl.index.database import IndexDamaged
 from pamctl.index.rows import EntryPlace, VersionRow
 from pamctl.index.scope_index import ScopeIndex
+from pamctl.named_tuples import NamedTuple
 from pamctl.rules.authorization import default_policy
 from pamctl.service.envelopes import withhold
 from pamctl.store.layout import ScopeLayout
@@ -37,6 +38,20 @@ _CATCH_UP_ENTRIES = 8192
 _AT_ONCE_BYTES = 4 * 1024 * 1024
 
 
+class Behind(NamedTuple):
+    """What an index has not followed yet.
+
+    before: where it stands.
+    keys, objects: the idempotency keys and the objects that it does not know yet.
+    wait: returns when it has followed, or when nobody brings it there any more.
+    """
+
+    before: Position
+    keys: frozenset[str]
+    objects: frozenset[str]
+    wait: Callable[[], object]
+
+
 class OpenScope:
     """What reading a scope needs. Long-lived: a process opens each scope once."""
 
@@ -44,16 +59,72 @@ class OpenScope:
         self.scope_id = scope_id
         self.layout = layout
         self.ledger = Ledger(layout)
-        self.index = ScopeIndex(index_path)
+        self._index = ScopeIndex(index_path)
+        self._behind: Behind | None = None
         self.settled_folders: set[Path] = set()
         self._versions = Versions(layout)
         self._policy: tuple[int, dict[str, Any]] | None = None
         # How many ledger entries were looked through for a later policy than that.
         self._policy_seen = -1
         self.position = START
-        """Where the index stood when it was last brought up to date."""
+        """Where the index stood when it was last brought up to date, or will stand when it has
+        followed what was committed here."""
         self._past: tuple[tuple[int, int], ScopeIndex] | None = None
         self._settled: dict[EntryPlace, dict[str, Any]] = {}
+
+    @property
+    def index(self) -> ScopeIndex:
+        """The index, which has followed all that was committed here.
+
+        Raises IndexDamaged where another process emptied it while it was behind.
+        """
+        behind = self._settle()
+        if behind is not None:
+            if self._index.position().entries < behind.before.entries:
+                raise _emptied()
+            if self._index.position().entries < self.position.entries:
+                self.refresh()  # nobody brought it there
+        return self._index
+
+    def _settle(self) -> Behind | None:
+        """Wait for an index that is behind, if it is, and say how it was."""
+        behind = self._behind
+        if behind is not None:
+            behind.wait()
+            self._behind = None
+        return behind
+
+    def leave_behind(self, behind: Behind, committed: list[Transaction]) -> None:
+        """As `follow`, of objects that were created, while another process brings the index
+        there."""
+        self._note(behind.before, committed)
+        self._behind = behind
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the index may not have followed yet what was committed here last."""
+        return self._behind is not None
+
+    def head(self) -> Position:
+        """As `refresh`, for the holder of the lock, and without waiting for an index that is
+        behind: what is in the ledger since then was committed here."""
+        if self._behind is not None and self.ledger.ends_at(self.position):
+            return self.position
+        return self.refresh()
+
+    def absent(
+        self, keys: Sequence[str], identifiers: Sequence[str]
+    ) -> tuple[frozenset[str], frozenset[str]]:
+        """Those of some idempotency keys that no request was recorded with, and those of some
+        identifiers that never named anything; also where the index is behind. Raises
+        IndexDamaged as `require_whole` does."""
+        behind = self._behind or Behind(self.position, frozenset(), frozenset(), tuple)
+        absent_keys = self._index.absent_keys(keys) - behind.keys
+        absent_objects = self._index.absent_objects(identifiers) - behind.objects
+        if self._index.position().entries < behind.before.entries:
+            self._settle()
+            raise _emptied()
+        return absent_keys, absent_objects
 
     def refresh(self) -> Position:
         """Bring the index to the ledger's last complete transaction, and say where that is.
@@ -61,21 +132,22 @@ class OpenScope:
         Reads only what is new. An index that speaks of another ledger than this one, after
         a restored backup for instance, is made anew.
         """
-        position = self.index.position()
+        self._settle()
+        position = self._index.position()
         if not self.ledger.holds(position):
-            self.index.reset()
+            self._index.reset()
             self._settled.clear()
             position = START
         if position == START and self.ledger.size() >= _AT_ONCE_BYTES:
             self.rebuild_index()
-            position = self.index.position()
+            position = self._index.position()
         while self.ledger.size() > position.offset:
             before = position
-            for chunk in portions(self.ledger.transactions(position), _CATCH_UP_ENTRIES):
-                if not self.index.apply(position, chunk):
+            for chunk in portions(self.ledger.commits(position), _CATCH_UP_ENTRIES):
+                if not self._index.apply(position, chunk):
                     break  # another process was faster; go on from where it got to
                 position = chunk[-1].after
-            position = self.index.position()
+            position = self._index.position()
             if position == before:
                 break  # what follows is a transaction that is not complete
         self.position = position
@@ -85,11 +157,11 @@ class OpenScope:
         """Raises IndexDamaged where another process found the index damaged, and emptied it,
         since it was last brought up to date here: what was looked up may have missed some."""
         if self.index.position().entries < self.position.entries:
-            raise IndexDamaged("the index was emptied meanwhile", hint="try again")
+            raise _emptied()
 
     def withdraw(self, transactions: Sequence[NewTransaction]) -> None:
         """Take away the vectors of what these hide, before they are committed."""
-        alone = len(transactions) == 1 and _is_a_create(transactions[0])
+        alone = len(transactions) == 1 and is_a_create(transactions[0])
         if not alone and self.layout.embeddings.is_dir():
             from pamctl.store import embedding_upkeep
 
@@ -101,14 +173,17 @@ class OpenScope:
         the vectors, of which those of hidden objects go (PAMSPEC §15.8) and snapshots pin the
         others."""
         self.index.apply(base, committed)
-        if self._policy_seen == base.entries and not _has_policy(committed):
-            self._policy_seen = committed[-1].after.entries
-        self.position = committed[-1].after
-        alone = len(committed) == 1 and _is_a_create(committed[0].entries)
+        self._note(base, committed)
+        alone = len(committed) == 1 and is_a_create(committed[0].entries)
         if not alone and self.layout.embeddings.is_dir():
             from pamctl.store import embedding_upkeep
 
             embedding_upkeep.follow(self.layout, committed)
+
+    def _note(self, base: Position, committed: list[Transaction]) -> None:
+        if self._policy_seen == base.entries and not _has_policy(committed):
+            self._policy_seen = committed[-1].after.entries
+        self.position = committed[-1].after
 
     def index_at(self, entries: int) -> ScopeIndex:
         """The index as it was when the ledger had that many entries, made anew in memory: of
@@ -219,9 +294,13 @@ class OpenScope:
         return self._policy[1]
 
 
-def _is_a_create(entries: Sequence[NewEntry | Entry]) -> bool:
-    """Whether this creates one object and does nothing else, as most single commits do. It
-    concerns no vector that is there."""
+def _emptied() -> IndexDamaged:
+    return IndexDamaged("the index was emptied meanwhile", hint="try again")
+
+
+def is_a_create(entries: Sequence[NewEntry | Entry]) -> bool:
+    """Whether this transaction creates one object and does nothing else, as most do. It
+    concerns nothing that is there, and no vector."""
     event, *others = entries
     created = event.body.get("event_type") == "object_created"
     return created and all(other.kind == "idempotency" for other in others)

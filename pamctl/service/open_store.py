@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pamctl.service.desk import Desk
     from pamctl.service.evaluation import Evaluation
     from pamctl.service.group import Group
+    from pamctl.service.index_follower import IndexFollower
 
 DEFAULT_SCOPE = "workspace:default"
 Json = dict[str, Any]
@@ -36,6 +37,8 @@ class OpenStore:
     notices: sentences for the user about what was found and set right on the way.
     evaluation: the evaluation that all of this is part of; `service.evaluation.enter` sets it.
     signers: the actors that are bound to keys.
+    follower: what brings the indexes up to what large groups commit; None where each group
+        does.
     """
 
     def __init__(self, directory: StoreDirectory, sources: Sources) -> None:
@@ -43,6 +46,7 @@ class OpenStore:
         self.sources = sources
         self.notices: list[str] = []
         self.evaluation: Evaluation | None = None
+        self.follower: IndexFollower | None = None
         self.signers = Signers(directory.layout.keys, sources)
         self._scopes: dict[str, OpenScope] = {}
 
@@ -108,6 +112,10 @@ class OpenStore:
         if fresh:
             scope.refresh()
         return scope
+
+    def has_open_scopes(self) -> bool:
+        """Whether `open_scope` has opened any."""
+        return bool(self._scopes)
 
     def require_whole(self, scope_id: str) -> None:
         """Raises IndexDamaged where what was just looked up in a scope may have missed some;

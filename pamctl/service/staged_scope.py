@@ -17,15 +17,17 @@ from pamctl.service import idempotency
 from pamctl.service.admission import admit, discreet, refusal, shown
 from pamctl.service.desk import Change, identifying
 from pamctl.service.envelopes import is_withheld, withhold
+from pamctl.service.open_scope import Behind
 from pamctl.service.operations import CHANGES
 from pamctl.service.sweep import sweep
 from pamctl.store.commit import NewEntry, NewTransaction, ScopeWriter
 from pamctl.store.packing import is_crowded
-from pamctl.store.records import Position
+from pamctl.store.records import Position, Transaction
 from pamctl.store.versions import SALT_BYTES, envelope_bytes
 
 if TYPE_CHECKING:
     from pamctl.service.group import Group
+    from pamctl.service.index_follower import IndexFollower
     from pamctl.service.open_store import OpenStore
 
 _WORTH_FORESEEING = 16
@@ -64,9 +66,10 @@ class StagedScope:
         self._writer.__enter__()
         try:
             store.notices.extend(store.directory.warnings())
-            self._base: Position = self._scope.refresh()
+            self._base: Position = self._scope.head()
             store.notices.extend(self._writer.recover(self._base))
-            store.notices.extend(sweep(self._scope, store.layout.quarantine))
+            if not self._scope.is_behind:  # or else nothing was erased since the last look
+                store.notices.extend(sweep(self._scope, store.layout.quarantine))
         except BaseException:
             self.release()
             raise
@@ -86,8 +89,9 @@ class StagedScope:
         can bring them while the lock is held; what is staged here is looked at first."""
         if len(requests) < _WORTH_FORESEEING:
             return
-        self._absent_keys = self._scope.index.absent_keys(_texts(requests, "idempotency_key"))
-        self.desk.absent = self._scope.index.absent_objects(_texts(requests, "object_id"))
+        self._absent_keys, self.desk.absent = self._scope.absent(
+            _texts(requests, "idempotency_key"), _texts(requests, "object_id")
+        )
 
     def perform(
         self, operation: str, request: Mapping[str, Any], *, plain: bool = False
@@ -170,15 +174,20 @@ class StagedScope:
                 transactions = [[entry for staged in transactions for entry in staged]]
             self._scope.require_whole()
             self._scope.withdraw(transactions)
-            prepare = partial(self._scope.index.prepare, self._base)
+            index, follower = self._scope.index, self._store.follower
+            if follower is not None and not (index.is_shared and follower.takes(transactions)):
+                follower = None
+            prepare = index.prepare if follower is None else follower.prepare
             try:
-                committed = self._writer.commit(self._base, transactions, meanwhile=prepare)
+                committed = self._writer.commit(
+                    self._base, transactions, meanwhile=partial(prepare, self._base)
+                )
             except BaseException:
-                self._scope.index.abandon()
+                index.abandon()
                 raise
             self._transactions = []
             try:
-                self._scope.follow(self._base, committed)
+                self._follow(committed, follower)
             except PamError as error:
                 # The commit is done and must be answered so. The index is derived: it will
                 # catch up at the next look.
@@ -188,6 +197,14 @@ class StagedScope:
                 self._store.notices.extend(sweep(self._scope, self._store.layout.quarantine))
             elif is_crowded(self._scope.layout, committed):
                 self._pack()
+
+    def _follow(self, committed: list[Transaction], follower: IndexFollower | None) -> None:
+        if follower is None:
+            self._scope.follow(self._base, committed)
+            return
+        wait = follower.follow(self.desk.scope_id)
+        keys, objects = frozenset(self._keys), frozenset(self.desk.staged_objects)
+        self._scope.leave_behind(Behind(self._base, keys, objects, wait), committed)
 
     def _pack(self) -> None:
         """Pack what has gathered. What was committed stays so, whatever comes of it."""

@@ -25,7 +25,7 @@ from pamctl.store.versions import Versions
 
 _READ_BYTES = 256 * 1024
 # From here on it pays to make the patterns of plain lines, which takes some milliseconds.
-_LONG_BYTES = 2 * 1024 * 1024
+_LONG_BYTES = 1024 * 1024
 _Found = TypeVar("_Found")
 _MEMBERS = {"n", "tx", "i", "of", "kind", "prev", "body"}
 
@@ -54,6 +54,10 @@ class Ledger:
         line = self._read(start, position.head_bytes)
         return line.endswith(b"\n") and sha256_hex(line[:-1]) == position.head
 
+    def ends_at(self, position: Position) -> bool:
+        """Whether the ledger ends with the line that it had before `position`."""
+        return self.size() == position.offset and self.holds(position)
+
     def transactions(self, after: Position) -> Iterator[Transaction]:
         """The complete transactions behind `after`, oldest first.
 
@@ -62,15 +66,15 @@ class Ledger:
         """
         return self._follow(self._assembled, after)
 
-    def commits(self) -> Iterator[Transaction | Commit]:
-        """All complete transactions, and in the place of one that a look at its lines tells
-        all of, a commit; of a ledger that is not long, none. Raises as `transactions`."""
-        if self.size() < _LONG_BYTES:
-            return self.transactions(START)
+    def commits(self, after: Position = START) -> Iterator[Transaction | Commit]:
+        """As `transactions`, and in the place of one that a look at its lines tells all of, a
+        commit; where there is little to read, none."""
+        if self.size() - after.offset < _LONG_BYTES:
+            return self.transactions(after)
         from pamctl.store.commits import commits
 
         return self._follow(
-            lambda assembly: commits(self._lines(assembly.end.offset), assembly), START
+            lambda assembly: commits(self._lines(assembly.end.offset), assembly), after
         )
 
     def _follow(

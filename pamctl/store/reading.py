@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from itertools import groupby
-from operator import itemgetter
 
 from pamctl.encoding.digests import sha256
 from pamctl.limits import DOCUMENT_BYTES_MAX
@@ -34,9 +32,8 @@ def read_plainly(layout: ScopeLayout, places: Sequence[Place]) -> list[bytes | N
     )
     if len(in_packs) < len(places):
         _read_files(layout, places, found)
-    for pack, members in groupby(in_packs, key=itemgetter(0)):
-        numbers = [number for _, _, number in members]
-        _read_pack(layout.pack_path(pack.hex()), places, numbers, found)
+    if in_packs:
+        _read_packs(layout, places, in_packs, found)
     return found
 
 
@@ -68,23 +65,37 @@ def _read_files(layout: ScopeLayout, places: Sequence[Place], found: list[bytes 
         close(folder)
 
 
-def _read_pack(
-    pack: str, places: Sequence[Place], numbers: Sequence[int], found: list[bytes | None]
+def _read_packs(
+    layout: ScopeLayout,
+    places: Sequence[Place],
+    in_packs: Sequence[tuple[bytes, int, int]],
+    found: list[bytes | None],
 ) -> None:
+    """in_packs: the pack, the offset and the number of each of `places` that is in one, in
+    that order."""
     try:
-        descriptor = os.open(pack, _READING)
+        folder = os.open(layout.packs, _READING | os.O_DIRECTORY)
     except OSError:
         return
+    opened, read, close = os.open, os.pread, os.close
+    descriptor, last = folder, None
     try:
-        for number in numbers:
-            digest, _, offset, length = places[number]
+        for pack, offset, number in in_packs:
+            digest, _, _, length = places[number]
             if length > DOCUMENT_BYTES_MAX:
                 continue
             try:
-                data = os.pread(descriptor, length, offset)
+                if pack != last:
+                    following = opened(f"{pack.hex()}.jsonl", _READING, dir_fd=folder)
+                    if last is not None:
+                        close(descriptor)
+                    descriptor, last = following, pack
+                data = read(descriptor, length, offset)
             except OSError:
                 continue
             if sha256(data).digest() == digest:
                 found[number] = data
     finally:
-        os.close(descriptor)
+        if last is not None:
+            close(descriptor)
+        close(folder)

@@ -118,7 +118,7 @@ def portions(transactions: Iterable[_Read], weight: int) -> Iterator[list[_Read]
         if isinstance(transaction, Transaction):
             held += len(transaction.entries) + len(transaction.moved)
         else:
-            held += 1
+            held += 1 if transaction.key is None else 2
         if held >= weight:
             yield portion
             portion, held = [], 0

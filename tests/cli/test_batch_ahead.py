@@ -5,16 +5,22 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pamctl.index.scope_index import ScopeIndex
 from pamctl.limits import GROUP_OPERATIONS_MAX
+from pamctl.store.layout import ScopeLayout, StoreLayout
+from pamctl.store.ledger import Ledger
 from tests.cli.conftest import Outcome, Program
 from tests.cli.test_batch import create, lines_of
 from tests.conftest import pamctl_program
+from tests.hand_made_ledger import rows_of, table_rows
 
 
 def second_group(object_id: str) -> list[bytes]:
@@ -72,9 +78,13 @@ def test_lines_that_are_read_ahead_are_answered_as_others_are(in_store: Program)
     assert in_store("fsck").status == 0
 
 
-def test_a_copy_that_is_gone_ends_the_batch_behind_what_was_answered(in_store: Program) -> None:
+def batch_without_one_of_its_copies(in_store: Program, which: int) -> tuple[int, bytes, bytes]:
+    """The status of a batch of three groups, and what it prints, where the copy that reads, or
+    the one that puts rows into the index, is killed after the first."""
     file = in_store.folder / "requests.jsonl"
-    file.write_bytes(lines_of([create(n) for n in range(2 * GROUP_OPERATIONS_MAX + 1)]))
+    # Longer together than what a pipe holds.
+    requests = [create(f"{n:1000}") for n in range(2 * GROUP_OPERATIONS_MAX + 1)]
+    file.write_bytes(lines_of(requests))
     with subprocess.Popen(
         [pamctl_program(), "batch", str(file)],
         bufsize=0,  # what was read of a line is not to be kept from `communicate`
@@ -89,14 +99,123 @@ def test_a_copy_that_is_gone_ends_the_batch_behind_what_was_answered(in_store: P
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
         if not children.exists() or (os.cpu_count() or 1) < 2:
             process.kill()
-            pytest.skip("nothing is read ahead here, or nothing tells of it")
-        (copy,) = children.read_text().split()
-        os.kill(int(copy), signal.SIGKILL)
+            pytest.skip("nothing is done by copies here, or nothing tells of them")
+        copies = children.read_text().split()
+        assert len(copies) == 2
+        os.kill(int(copies[which]), signal.SIGKILL)
         rest, error = process.communicate(timeout=60)
-    assert process.returncode == 75
+    return process.returncode, answered + rest, error
+
+
+def test_a_copy_that_is_gone_ends_the_batch_behind_what_was_answered(in_store: Program) -> None:
+    status, answered, error = batch_without_one_of_its_copies(in_store, which=0)
+    assert status == 75
     assert json.loads(error)["code"] == "service_unavailable"
-    assert len((answered + rest).splitlines()) == GROUP_OPERATIONS_MAX
+    assert len(answered.splitlines()) == GROUP_OPERATIONS_MAX
     assert in_store("status").json["scopes"][0]["objects"] == GROUP_OPERATIONS_MAX
+
+
+def test_without_the_copy_that_fills_the_index_a_batch_does_so_itself(in_store: Program) -> None:
+    objects = 2 * GROUP_OPERATIONS_MAX + 1
+    status, answered, error = batch_without_one_of_its_copies(in_store, which=1)
+    assert (status, error) == (0, b"")
+    assert len(answered.splitlines()) == objects
+    assert has_followed(in_store)
+    assert in_store("query", "--any-state", "--count", "--limit", "1").json["total"] == objects
+
+
+def has_followed(in_store: Program) -> bool:
+    """Whether the index file holds what one does that is made of the ledger."""
+    layout = StoreLayout(in_store.folder / ".pam")
+    (scope,) = layout.scopes.iterdir()
+    ledger = Ledger(ScopeLayout(scope))
+    with closing(sqlite3.connect(layout.index_file(ScopeLayout(scope)))) as database:
+        return rows_of(database) == table_rows(ScopeIndex.made_of(ledger.commits()))
+
+
+def test_what_the_index_has_not_followed_yet_counts(in_store: Program) -> None:
+    def keyed(name: str, **more: Any) -> dict[str, Any]:
+        return create(name, object_id=f"mem:{name}", idempotency_key=f"key:{name}", **more)
+
+    names = [f"n{number}" for number in range(3 * GROUP_OPERATIONS_MAX)]
+    requests: list[Any] = [keyed(name) for name in names]
+    # Each of these is in the group before, when its own is worked out.
+    second, third = GROUP_OPERATIONS_MAX + 7, 2 * GROUP_OPERATIONS_MAX + 9
+    requests[second] = keyed(names[3])
+    requests[second + 1] = create("other", object_id=f"mem:{names[4]}")
+    requests[third] = keyed(names[GROUP_OPERATIONS_MAX + 5])
+    requests[third + 1] = {"operation": "read", "arguments": {"object_id": f"mem:{names[-1]}"}}
+    requests[third + 2] = {
+        "operation": "read",
+        "arguments": {"object_id": f"mem:{names[GROUP_OPERATIONS_MAX + 6]}"},
+    }
+    requests[third + 3] = create("other", object_id=f"mem:{names[GROUP_OPERATIONS_MAX + 8 + 1]}")
+    file = in_store.folder / "requests.jsonl"
+    file.write_bytes(lines_of(requests))
+    done = in_store("batch", str(file), "--continue-on-error")
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert answers[second]["result"]["replayed"] is True
+    assert answers[second]["result"]["version_id"] == answers[3]["result"]["version_id"]
+    assert answers[second + 1]["error"]["code"] == "version_conflict"
+    assert answers[third]["result"]["replayed"] is True
+    assert answers[third + 1]["error"]["code"] == "object_not_found"
+    assert answers[third + 2]["result"]["object_id"] == f"mem:{names[GROUP_OPERATIONS_MAX + 6]}"
+    assert answers[third + 3]["error"]["code"] == "version_conflict"
+    failed = [number for number, answer in enumerate(answers) if "error" in answer]
+    assert failed == [second + 1, third + 1, third + 3]
+    assert in_store("fsck").status == 0
+    assert has_followed(in_store)
+
+
+def test_others_may_write_between_two_groups(in_store: Program) -> None:
+    objects = 4 * GROUP_OPERATIONS_MAX
+    requests = [create(n, idempotency_key=f"key:{n}") for n in range(objects)]
+    file = in_store.folder / "requests.jsonl"
+    file.write_bytes(lines_of(requests))
+    with subprocess.Popen(
+        [pamctl_program(), "batch", str(file)],
+        stdout=subprocess.DEVNULL,
+        cwd=in_store.folder,
+        env=in_store.environment,
+    ) as process:
+        others = 0
+        while process.poll() is None:
+            # What the batch has asked for, or is about to.
+            request = requests[others * 997 % objects]
+            assert in_store("batch", stdin=lines_of([request])).status == 0
+            others += 1
+    assert process.returncode == 0
+    assert others > 0
+    assert in_store("query", "--any-state", "--count", "--limit", "1").json["total"] == objects
+    assert in_store("fsck").status == 0
+    assert has_followed(in_store)
+
+
+@pytest.mark.parametrize("answered", [1, GROUP_OPERATIONS_MAX + 1])
+def test_a_batch_that_is_killed_is_done_once_when_it_is_repeated(
+    in_store: Program, answered: int
+) -> None:
+    objects = 2 * GROUP_OPERATIONS_MAX + 100
+    file = in_store.folder / "requests.jsonl"
+    file.write_bytes(lines_of([create(n, idempotency_key=f"key:{n}") for n in range(objects)]))
+    with subprocess.Popen(
+        [pamctl_program(), "batch", str(file)],
+        stdout=subprocess.PIPE,
+        cwd=in_store.folder,
+        env=in_store.environment,
+    ) as process:
+        assert process.stdout is not None
+        seen = [json.loads(process.stdout.readline()) for _ in range(answered)]
+        process.kill()
+    assert in_store("fsck").status in (0, 11)
+    again = [json.loads(line) for line in in_store("batch", str(file)).stdout.splitlines()]
+    assert [one["result"]["version_id"] for one in again[:answered]] == [
+        one["result"]["version_id"] for one in seen
+    ]
+    assert all(one["result"]["replayed"] for one in again[:answered])
+    assert in_store("query", "--any-state", "--count", "--limit", "1").json["total"] == objects
+    assert in_store("fsck").status == 0
+    assert has_followed(in_store)
 
 
 def test_a_batch_that_ends_early_leaves_no_copy_behind(in_store: Program) -> None:
