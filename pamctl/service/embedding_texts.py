@@ -4,6 +4,7 @@ built-in embedder's own work. PAMSPEC §7.8."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pamctl.errors import InvalidRequest, ObjectDeleted, ObjectRedacted
@@ -26,6 +27,8 @@ _GONE = (ObjectDeleted, ObjectRedacted)
 _TRIES = 3
 # Numbers of Python's take up ten times what they do as vectors.
 _VECTORS_AT_ONCE = 250
+# To look for vectors is to go through the lines of all.
+_LOOKED_UP_TOGETHER = 16384
 
 
 def embedding_pending(store: OpenStore, request: Mapping[str, Any]) -> Json:
@@ -128,20 +131,22 @@ def _unembedded(
 ) -> Iterator[tuple[int, Json]]:
     """What is pending behind the cursor of a request, each with its place in the ledger."""
     files = EmbeddingFiles(scope.layout, space["embedding_space_id"], space["dimensions"])
-    # The versions of all vectors take the place of what was looked up for an earlier page.
+    # What follows takes the place of what was looked up for an earlier page.
     scope.index.shrink()
-    versions = files.versions()
-    for candidate in embeddable(scope, request, _after(request.get("cursor"))):
-        embedded = versions.get(candidate.object_id)
-        if embedded != candidate.version_id:
-            yield (
-                candidate.since,
-                {
-                    "object_id": candidate.object_id,
-                    "state": "missing" if embedded is None else "stale",
-                    "version_id": candidate.version_id,
-                },
-            )
+    candidates = embeddable(scope, request, _after(request.get("cursor")))
+    while some := list(islice(candidates, _LOOKED_UP_TOGETHER)):
+        rows = files.rows({candidate.object_id for candidate in some})
+        for candidate in some:
+            embedded = rows.get(candidate.object_id)
+            if embedded is None or embedded.version_id != candidate.version_id:
+                yield (
+                    candidate.since,
+                    {
+                        "object_id": candidate.object_id,
+                        "state": "missing" if embedded is None else "stale",
+                        "version_id": candidate.version_id,
+                    },
+                )
 
 
 def _after(cursor: str | None) -> int:

@@ -68,6 +68,10 @@ class Store:
         self.groups: list[list[Any]] = []
         self.commit_error: PamError | None = None
         self.errors: dict[Any, PamError] = {}
+        self.follower = None
+
+    def has_open_scopes(self) -> bool:
+        return True
 
     def group(self, *, atomic: bool = False) -> Group:
         return Group(self)
