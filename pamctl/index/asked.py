@@ -15,6 +15,9 @@ Columns = Sequence[Any]
 """A row as SQLite gives it: the columns of ROW_SQL, and behind them the ordering values."""
 
 
+_USUAL = [("relevance", True), ("object_id", False), ("version_id", False)]
+
+
 class Asked(NamedTuple):
     """A query as SQL.
 
@@ -53,6 +56,11 @@ class Asked(NamedTuple):
         return self._replace(fields=fields, where=self.filters, scored=None)
 
     @property
+    def is_usual(self) -> bool:
+        """Whether the best match comes first, and ties are broken by their names alone."""
+        return [(field.name, field.descending) for field in self.fields] == _USUAL
+
+    @property
     def relevance_at(self) -> int | None:
         """Which of the ordering values says how well a text matches; None for none of them."""
         return next((at for at, field in enumerate(self.fields) if field.name == "relevance"), None)
@@ -67,7 +75,7 @@ class Asked(NamedTuple):
         kept, at = found[:limit], self.relevance_at
         return Page(
             [version_row(columns) for columns in kept],
-            [] if at is None else [_whole(key_of(columns)[at]) for columns in kept],
+            [] if at is None else [_whole(columns[ROW_COLUMNS + at]) for columns in kept],
             key_of(kept[-1]) if len(found) > limit else None,
             total,
         )

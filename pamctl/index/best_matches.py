@@ -82,6 +82,9 @@ def _newest(database: sqlite3.Connection) -> int:
 
 def _sort(rows: list[Any], asked: Asked) -> None:
     """Put rows in the order of their last columns, the ordering values; None comes last."""
+    if asked.is_usual:
+        rows.sort(key=_usual)
+        return
     for place in range(len(asked.fields) - 1, -1, -1):
         descending = asked.fields[place].descending
 
@@ -89,6 +92,11 @@ def _sort(rows: list[Any], asked: Asked) -> None:
             return ((columns[at] is not None) is there, columns[at])
 
         rows.sort(key=value, reverse=descending)
+
+
+def _usual(columns: Columns) -> tuple[int, str, str]:
+    relevance, object_id, version_id = columns[ROW_COLUMNS:]
+    return -relevance, object_id, version_id
 
 
 def _ranked(

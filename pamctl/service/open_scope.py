@@ -61,6 +61,8 @@ class OpenScope:
         self.ledger = Ledger(layout)
         self._index = ScopeIndex(index_path)
         self._behind: Behind | None = None
+        # The ledger's file when the index was last held against it.
+        self._seen: tuple[int, ...] = ()
         self.settled_folders: set[Path] = set()
         self._versions = Versions(layout)
         self._policy: tuple[int, dict[str, Any]] | None = None
@@ -133,7 +135,9 @@ class OpenScope:
         a restored backup for instance, is made anew.
         """
         self._settle()
-        position = self._index.position()
+        position, mark = self._index.position(), self.ledger.mark()
+        if position == self.position and mark == self._seen:
+            return position
         if not self.ledger.holds(position):
             self._index.reset()
             self._settled.clear()
@@ -150,7 +154,7 @@ class OpenScope:
             position = self._index.position()
             if position == before:
                 break  # what follows is a transaction that is not complete
-        self.position = position
+        self.position, self._seen = position, mark
         return position
 
     def require_whole(self) -> None:

@@ -19,7 +19,7 @@ from pamctl.errors import PamError, StoreDamaged
 from pamctl.limits import DOCUMENT_BYTES_MAX
 from pamctl.store.layout import ScopeLayout, is_pack_name
 from pamctl.store.packs import moved_to, moves
-from pamctl.store.plain_files import open_plain, plain_size
+from pamctl.store.plain_files import open_plain, plain_status
 from pamctl.store.records import START, Commit, Entry, Position, StoredVersion, Transaction
 from pamctl.store.versions import Versions
 
@@ -39,10 +39,15 @@ class Ledger:
 
     def size(self) -> int:
         """Bytes of the ledger now. Raises StoreDamaged when it is gone."""
+        return self.mark()[0]
+
+    def mark(self) -> tuple[int, ...]:
+        """Differs when the file does; cheap to ask for. Raises as `size`."""
         try:
-            return plain_size(self._path)
+            status = plain_status(self._path)
         except FileNotFoundError:
             raise StoreDamaged(f"the ledger {self._path} is missing") from None
+        return status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns
 
     def holds(self, position: Position) -> bool:
         """Whether the ledger still has, before `position`, the line that it ended with."""

@@ -33,12 +33,17 @@ def open_plain(path: Path) -> int:
     return descriptor
 
 
-def plain_size(path: Path) -> int:
-    """Bytes of the regular file at `path`. Raises as `open_plain` does."""
+def plain_status(path: Path) -> os.stat_result:
+    """What the system says of the regular file at `path`. Raises as `open_plain` does."""
     status = os.lstat(path)
     if not stat.S_ISREG(status.st_mode):
         raise not_plain(path)
-    return status.st_size
+    return status
+
+
+def plain_size(path: Path) -> int:
+    """Bytes of the regular file at `path`. Raises as `open_plain` does."""
+    return plain_status(path).st_size
 
 
 def require_own_folder(path: Path) -> bool:
