@@ -17,7 +17,7 @@ from pamctl.named_tuples import NamedTuple
 from pamctl.rules.authorization import default_policy
 from pamctl.service.envelopes import withhold
 from pamctl.store.layout import ScopeLayout
-from pamctl.store.ledger import Ledger
+from pamctl.store.ledger import Ledger, Mark
 from pamctl.store.records import (
     START,
     Entry,
@@ -62,7 +62,7 @@ class OpenScope:
         self._index = ScopeIndex(index_path)
         self._behind: Behind | None = None
         # The ledger's file when the index was last held against it.
-        self._seen: tuple[int, ...] = ()
+        self._seen: Mark | None = None
         self.settled_folders: set[Path] = set()
         self._versions = Versions(layout)
         self._policy: tuple[int, dict[str, Any]] | None = None
@@ -188,6 +188,8 @@ class OpenScope:
         if self._policy_seen == base.entries and not _has_policy(committed):
             self._policy_seen = committed[-1].after.entries
         self.position = committed[-1].after
+        seen = self.ledger.mark()
+        self._seen = seen if seen.size == self.position.offset else None
 
     def index_at(self, entries: int) -> ScopeIndex:
         """The index as it was when the ledger had that many entries, made anew in memory: of

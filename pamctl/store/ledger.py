@@ -17,6 +17,7 @@ from pamctl.encoding.canonical import is_canonical
 from pamctl.encoding.digests import is_sha256_digest, sha256_hex
 from pamctl.errors import PamError, StoreDamaged
 from pamctl.limits import DOCUMENT_BYTES_MAX
+from pamctl.named_tuples import NamedTuple
 from pamctl.store.layout import ScopeLayout, is_pack_name
 from pamctl.store.packs import moved_to, moves
 from pamctl.store.plain_files import open_plain, plain_status
@@ -30,6 +31,16 @@ _Found = TypeVar("_Found")
 _MEMBERS = {"n", "tx", "i", "of", "kind", "prev", "body"}
 
 
+class Mark(NamedTuple):
+    """A state of a ledger's file: its bytes, its inode, and when it was written and changed, in
+    nanoseconds."""
+
+    size: int
+    inode: int
+    written: int
+    changed: int
+
+
 class Ledger:
     """Reads the ledger of one scope."""
 
@@ -39,15 +50,15 @@ class Ledger:
 
     def size(self) -> int:
         """Bytes of the ledger now. Raises StoreDamaged when it is gone."""
-        return self.mark()[0]
+        return self.mark().size
 
-    def mark(self) -> tuple[int, ...]:
-        """Differs when the file does; cheap to ask for. Raises as `size`."""
+    def mark(self) -> Mark:
+        """What tells one state of the file from another; cheap to ask for. Raises as `size`."""
         try:
             status = plain_status(self._path)
         except FileNotFoundError:
             raise StoreDamaged(f"the ledger {self._path} is missing") from None
-        return status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns
+        return Mark(status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
 
     def holds(self, position: Position) -> bool:
         """Whether the ledger still has, before `position`, the line that it ended with."""
