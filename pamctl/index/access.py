@@ -7,15 +7,17 @@ not pay for it at each write.
 
 SQLite chooses among indexes by how selective they are on average. That is wrong where one
 value is rare and the next is not, which is what types, states and sources are like; so how
-many versions a value has is counted, up to a bound, and the choice is made here. It never
-changes an answer.
+many versions a value has is counted, up to a bound, and the choice is made here. Of an index
+that gives a value's versions in the order that is asked for it is enough to know how far the
+first of them reach. The choice never changes an answer.
 """
 
 from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
+from operator import itemgetter
 
 from pamctl.index.ordering import OrderField
 from pamctl.index.structured_query import (
@@ -39,6 +41,8 @@ _ALWAYS_MADE = {"object_id": "version_by_object", "version_id": "version_by_id"}
 _LEDGER_ORDER = "NOT INDEXED"
 # So many are sorted in a millisecond or two, whatever their order.
 _RARE = 1000
+# A look at so many tells how dense versions lie.
+_FIRST = 64
 # A writer holds the index for milliseconds. Whoever only wants to read does not wait longer.
 _MAKING_WAIT_MS = 250
 
@@ -67,24 +71,31 @@ def access(
     by_name = query.object_id, query.version_id, query.among
     if any(named is not None for named in by_name) or not _is_large(database):
         return Access("", "")
-    counted = [
-        (_count(database, way), way) for way in _ways(query) if _is_there(database, way.name)
+    by_ledger = fields[0].name == "ledger_sequence"
+    there = _indexes(database)
+    measured = [
+        (_measure(database, way, by_ledger=by_ledger), way)
+        for way in _ways(query)
+        if way.name in there or _is_made(database, way.name)
     ]
-    counted.sort(key=lambda found: found[0])
-    if counted and counted[0][0] <= _RARE:
-        rare = f"INDEXED BY {counted[0][1].name}"
+    measured.sort(key=itemgetter(0))
+    if measured and measured[0][0][0] <= _RARE:
+        rare = f"INDEXED BY {measured[0][1].name}"
         return Access(rare, rare)
-    return Access(_in_order(database, fields[0], [way for _, way in counted]), _LEDGER_ORDER)
+    ways = [way for _, way in measured]
+    return Access(_in_order(database, fields[0], ways, there), _LEDGER_ORDER)
 
 
-def _in_order(database: sqlite3.Connection, first: OrderField, ways: Sequence[_Way]) -> str:
+def _in_order(
+    database: sqlite3.Connection, first: OrderField, ways: Sequence[_Way], there: Container[str]
+) -> str:
     """The index that gives versions in their order, where nothing makes them few."""
     if first.name == "ledger_sequence":
         ordered = [way.name for way in ways if way.ordered]
         return f"INDEXED BY {ordered[0]}" if ordered else _LEDGER_ORDER
     index = _ALWAYS_MADE.get(first.name, f"version_by_{first.name}")
-    made = index in _ALWAYS_MADE.values() or (index in _COLUMNS and _is_there(database, index))
-    return f"INDEXED BY {index}" if made else _LEDGER_ORDER
+    found = index in there or (index in _COLUMNS and _is_made(database, index))
+    return f"INDEXED BY {index}" if found else _LEDGER_ORDER
 
 
 def _ways(query: StructuredQuery) -> Iterator[_Way]:
@@ -115,22 +126,34 @@ def _is_large(database: sqlite3.Connection) -> bool:
     return int(versions) >= INDEXED_FROM_VERSIONS
 
 
-def _count(database: sqlite3.Connection, way: _Way) -> int:
-    """How many versions, of any time, meet a condition; no more than are worth counting."""
+def _measure(database: sqlite3.Connection, way: _Way, *, by_ledger: bool) -> tuple[int, int]:
+    """Less for a condition that fewer versions meet: how many, of any time and no more than are
+    worth counting, and how far the first of them do not reach into the ledger. by_ledger:
+    whether they are wanted in its order."""
+    if by_ledger and way.ordered:
+        reached = database.execute(
+            f"SELECT since FROM version INDEXED BY {way.name} WHERE {way.condition.sql} "
+            f"ORDER BY since LIMIT 1 OFFSET {_FIRST - 1}",
+            way.condition.values,
+        ).fetchone()
+        return (0, 0) if reached is None else (_RARE + 1, -int(reached[0]))
     ((count,),) = database.execute(
         f"SELECT count(*) FROM (SELECT 1 FROM version INDEXED BY {way.name} "
         f"WHERE {way.condition.sql} LIMIT {_RARE + 1})",
         way.condition.values,
     ).fetchall()
-    return int(count)
+    return int(count), 0
 
 
-def _is_there(database: sqlite3.Connection, index: str) -> bool:
-    """Whether an index is there, or was made now. It is not where the place cannot be
-    written, or somebody else writes at this moment; the query then goes without."""
-    known = "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?"
-    if database.execute(known, (index,)).fetchone() is not None:
-        return True
+def _indexes(database: sqlite3.Connection) -> frozenset[str]:
+    """The indexes that are there, of whatever table."""
+    found = database.execute("SELECT name FROM sqlite_schema WHERE type = 'index'").fetchall()
+    return frozenset(name for (name,) in found)
+
+
+def _is_made(database: sqlite3.Connection, index: str) -> bool:
+    """Whether an index was made now. It was not where the place cannot be written, or somebody
+    else writes at this moment; the query then goes without."""
     ((wait,),) = database.execute("PRAGMA busy_timeout").fetchall()
     with contextlib.suppress(sqlite3.OperationalError):
         database.execute(f"PRAGMA busy_timeout = {_MAKING_WAIT_MS}")

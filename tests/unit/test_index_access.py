@@ -33,9 +33,10 @@ def ledger() -> HandMadeLedger:
 
 @pytest.fixture
 def _large(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A scope of forty is large, and ten are few."""
+    """A scope of forty is large, ten are few, and four tell how dense versions lie."""
     monkeypatch.setattr(access, "INDEXED_FROM_VERSIONS", OBJECTS)
     monkeypatch.setattr(access, "_RARE", 10)
+    monkeypatch.setattr(access, "_FIRST", 4)
 
 
 def looked(index: ScopeIndex, **asked: Any) -> tuple[list[str], Look]:
@@ -77,7 +78,8 @@ def test_what_is_asked_for_is_indexed_and_nothing_else(
     [
         # One value is rare, the other is not: by the rare one, whichever it is.
         ({"object_type": ["task"], "actor_id": ["actor:1"]}, "version_by_object_type", 1),
-        ({"object_type": ["claim"], "actor_id": ["actor:1"], "limit": 3}, "version_by_", 12),
+        # Neither is: by the one whose versions lie further apart.
+        ({"object_type": ["claim"], "actor_id": ["actor:1"], "limit": 3}, "by_actor_id", 5),
         ({"ranges": [Range("observed_at", None, "2026-01-02T00:00:00Z")]}, "by_observed_at", 4),
         ({"order_by": ["observed_at:desc"], "limit": 2}, "version_by_observed_at", 4),
         ({"order_by": ["observed_at"], "object_type": ["task"]}, "version_by_object_type", 2),
