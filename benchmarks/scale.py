@@ -1,6 +1,6 @@
 """What size costs: the same questions to stores of 1,000 to 1,000,000 objects.
 
-    python -m benchmarks.scale                      # 1,000 to 1,000,000: some forty minutes
+    python -m benchmarks.scale                      # 1,000 to 1,000,000: half an hour
     python -m benchmarks.scale --short              # to 100,000: a few minutes
     python -m benchmarks.scale --folder DIR         # keeps the stores, and uses them again
 

@@ -59,6 +59,8 @@ _PIECE_CHARS = (3, 5)
 _UNSPACED_PIECE_CHARS = (1, 3)
 _WORD_CHARS_MAX = 64
 _WORDS_MAX = 20_000
+# What is known of a word takes two kilobytes, and most of a text is a few thousand words.
+_WORDS_KEPT = 16384
 _PIECES_WEIGHT = 2.0
 _FUNCTION_WORD_WEIGHT = 0.2
 
@@ -86,7 +88,7 @@ def _folded(text: str) -> str:
     return "".join(c for c in apart if not unicodedata.combining(c)).casefold()
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=_WORDS_KEPT)
 def _features(word: str) -> tuple[tuple[int, float], ...]:
     """The dimensions that a word goes to, each with its weight and sign."""
     weight = 1 + math.log(len(word) + 1)
