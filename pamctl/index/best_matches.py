@@ -160,5 +160,5 @@ def _of_hits(
         f"WHERE {where.sql}"
     )
     # In the order of the table, which is that of their places.
-    scores = orjson.dumps({str(place): score for place, score in sorted(hits)}).decode()
+    scores = orjson.dumps(dict(sorted(hits)), option=orjson.OPT_NON_STR_KEYS).decode()
     return statement, [scores, *where.values]

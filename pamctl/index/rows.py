@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pamctl.index.schema import (
     AVAILABILITY_STATES,
@@ -14,40 +14,85 @@ from pamctl.index.schema import (
 )
 from pamctl.named_tuples import NamedTuple
 
+if TYPE_CHECKING:
+    from pamctl.store.reading import Place
+
 
 class VersionRow(NamedTuple):
     """What the index knows of one version of an object, a relationship or a delegation.
 
-    A named tuple, because a page makes a thousand of them.
+    The columns of a row as SQLite gives them, because a page makes a thousand of these, and few
+    of their members are asked for. What has a number or raw bytes in the index is told in words
+    by the properties.
 
-    family: `object`, `relationship` or `delegation`; object_id is the identifier of either.
+    object_id: the identifier of the object, of the relationship or of the delegation.
     object_type: of a relationship its relationship_type; of a delegation None.
     sequence: the version's number in the object's own history.
     since: the ledger sequence that committed it.
     until: the ledger sequence at which the next version replaced it; None while current.
-    erased: its content is gone. Where not even an envelope was left to read, states, type
-        and the rest are None unless the ledger's event tells them.
-    address, pack, offset, length: where its bytes are, as in `StoredVersion`.
     """
 
     object_id: str
     version_id: str
-    family: str
+    family_number: int
     object_type: str | None
-    lifecycle_state: str | None
-    availability_state: str | None
-    retention_state: str | None
-    validation_state: str | None
+    lifecycle_number: int | None
+    availability_number: int | None
+    retention_number: int | None
+    validation_number: int | None
     sequence: int
     since: int
     until: int | None
-    erased: bool
+    is_erased: int
     schema_id: str | None
     actor_id: str | None
-    address: str
-    pack: str | None
+    digest: bytes
+    pack_digest: bytes | None
     offset: int
     length: int
+
+    @property
+    def family(self) -> str:
+        """`object`, `relationship` or `delegation`."""
+        return FAMILIES[self.family_number]
+
+    @property
+    def lifecycle_state(self) -> str | None:
+        """This and the other states, the type and the rest: None where the version is erased
+        and not even an envelope was left to read, unless the ledger's event tells them."""
+        return _word(LIFECYCLE_STATES, self.lifecycle_number)
+
+    @property
+    def availability_state(self) -> str | None:
+        return _word(AVAILABILITY_STATES, self.availability_number)
+
+    @property
+    def retention_state(self) -> str | None:
+        return _word(RETENTION_STATES, self.retention_number)
+
+    @property
+    def validation_state(self) -> str | None:
+        return _word(VALIDATION_STATES, self.validation_number)
+
+    @property
+    def erased(self) -> bool:
+        """Whether its content is gone."""
+        return self.is_erased == 1
+
+    @property
+    def address(self) -> str:
+        """The version's address, as in `StoredVersion`."""
+        return f"sha256:{self.digest.hex()}"
+
+    @property
+    def pack(self) -> str | None:
+        """The name of its pack, as in `StoredVersion`; None for a file of its own."""
+        return None if self.pack_digest is None else self.pack_digest.hex()
+
+    @property
+    def place(self) -> Place:
+        """Where its bytes are, as `store.reading` is told."""
+        return self.digest, self.pack_digest, self.offset, self.length
 
 
 class EntryPlace(NamedTuple):
@@ -92,43 +137,8 @@ ROW_COLUMNS = len(VersionRow._fields)
 
 def version_row(found: Sequence[Any]) -> VersionRow:
     """The row in the first columns of `found`, which were selected by ROW_SQL."""
-    (
-        object_id,
-        version_id,
-        family,
-        object_type,
-        lifecycle,
-        availability,
-        retention,
-        validation,
-        sequence,
-        since,
-        until,
-        erased,
-        schema_id,
-        actor_id,
-        address,
-        pack,
-        offset,
-        length,
-    ) = found[:ROW_COLUMNS]
-    return VersionRow(
-        object_id,
-        version_id,
-        FAMILIES[family],
-        object_type,
-        None if lifecycle is None else LIFECYCLE_STATES[lifecycle],
-        None if availability is None else AVAILABILITY_STATES[availability],
-        None if retention is None else RETENTION_STATES[retention],
-        None if validation is None else VALIDATION_STATES[validation],
-        sequence,
-        since,
-        until,
-        erased == 1,
-        schema_id,
-        actor_id,
-        "sha256:" + address.hex(),
-        None if pack is None else pack.hex(),
-        offset,
-        length,
-    )
+    return VersionRow._make(found[:ROW_COLUMNS])
+
+
+def _word(words: Sequence[str], number: int | None) -> str | None:
+    return None if number is None else words[number]

@@ -173,7 +173,6 @@ def _text_as_of(database: sqlite3.Connection, as_of: int | None) -> str:
 
 def _newest_text(database: sqlite3.Connection, as_of: int) -> int:
     """The last ledger sequence, up to `as_of`, whose version has text in the index; or 0."""
-    found = database.execute(
-        "SELECT rowid FROM text WHERE rowid <= ? ORDER BY rowid DESC LIMIT 1", (as_of,)
-    ).fetchone()
-    return 0 if found is None else int(found[0])
+    # Of FTS5's own tables the one with a row for each text, which is quicker to ask than FTS5.
+    found = database.execute("SELECT max(id) FROM text_docsize WHERE id <= ?", (as_of,)).fetchone()
+    return int(found[0] or 0)

@@ -31,7 +31,6 @@ from pamctl.store.versions import VersionErased, Versions
 if TYPE_CHECKING:
     from pamctl.index.stored import StoredRow
     from pamctl.store.commit import NewEntry, NewTransaction
-    from pamctl.store.reading import Place
 
 _CATCH_UP_ENTRIES = 8192
 # From here on an index that has read nothing is made of the whole ledger at once.
@@ -226,7 +225,7 @@ class OpenScope:
         """As `envelope` of each of some rows, in their order, and in less time."""
         from pamctl.store.reading import read_plainly
 
-        found = read_plainly(self.layout, [_place(row) for row in rows])
+        found = read_plainly(self.layout, [row.place for row in rows])
         for row, data in zip(rows, found, strict=True):
             if data is None or row.erased:
                 yield self.envelope(row)
@@ -314,11 +313,6 @@ def is_a_create(entries: Sequence[NewEntry | Entry]) -> bool:
 
 def _has_policy(committed: list[Transaction]) -> bool:
     return "policy" in {entry.kind for done in committed for entry in done.entries}
-
-
-def _place(row: VersionRow) -> Place:
-    pack = None if row.pack is None else bytes.fromhex(row.pack)
-    return bytes.fromhex(row.address[7:]), pack, row.offset, row.length
 
 
 def _stored(row: VersionRow) -> StoredVersion:

@@ -38,7 +38,7 @@ def test_a_row_tells_where_a_version_is_and_what_it_is(ledger: HandMadeLedger) -
     row = index.current("mem:a")
     assert row is not None
     assert row == index.version(envelope["version_id"])
-    assert row._asdict() == {
+    told = {
         "object_id": "mem:a",
         "version_id": "ver:mem:a:1",
         "family": "object",
@@ -58,6 +58,9 @@ def test_a_row_tells_where_a_version_is_and_what_it_is(ledger: HandMadeLedger) -
         "offset": 7,
         "length": 70,
     }
+    assert {name: getattr(row, name) for name in told} == told
+    digest = bytes.fromhex(row.address.removeprefix("sha256:"))
+    assert row.place == (digest, bytes.fromhex(pack), 7, 70)
     assert index.packs() == {pack: 1}
 
 
