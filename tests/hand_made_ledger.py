@@ -9,13 +9,12 @@ from typing import Any
 
 from pamctl.encoding.timestamps import from_nanoseconds
 from pamctl.index.scope_index import ScopeIndex
+from pamctl.model.vocabulary import IDENTIFIERS
 from pamctl.store.records import START, Entry, Position, StoredVersion, Transaction
 
 ACTOR = {"actor_id": "actor:local:ada", "actor_kind": "human"}
 _FIRST_MOMENT_NS = 1_767_225_600_000_000_000
 _LINE_BYTES = 100
-
-_IDENTIFIERS = ("object_id", "relationship_id", "delegation_id")
 
 
 class HandMadeLedger:
@@ -60,7 +59,7 @@ class HandMadeLedger:
 
         body: more members of the event. gone: nothing is left of it but a bare stub.
         """
-        identifier = next(origin[name] for name in _IDENTIFIERS if name in origin)
+        identifier = next(origin[name] for name in IDENTIFIERS if name in origin)
         number = self.envelopes.get(identifier, {"sequence": 0})["sequence"] + 1
         now = self._now()
         envelope = {

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-import orjson
-
+from pamctl.audit.entry_terms import (
+    CLOCK_BACKWARDS,
+    COMMITTING_EVENTS,
+    EVENTS_THAT_MAY_COMMIT,
+    SCOPE_MEMBERS,
+    actor_digest,
+    identifier_of,
+    is_earlier,
+    said_of_clock,
+)
 from pamctl.audit.facts import ADDRESS, NAME, OBJECT, Facts
-from pamctl.encoding.digests import is_sha256_digest, sha256_hex
-from pamctl.encoding.timestamps import instant
+from pamctl.encoding.digests import is_sha256_digest
 from pamctl.errors import PamError
 from pamctl.model.documents import check, is_valid
-from pamctl.model.vocabulary import ENTRY_KINDS, VERSION_EVENT_TYPES
+from pamctl.model.vocabulary import ENTRY_KINDS
 from pamctl.named_tuples import NamedTuple
 
-COMMITTING_EVENTS = frozenset(VERSION_EVENT_TYPES)
-"""Events that name a version, all of them."""
-EVENTS_THAT_MAY_COMMIT = COMMITTING_EVENTS | {"delegation_granted", "delegation_revoked"}
-"""A Delegation Object has versions too; the draft's table of events does not list its events."""
-SCOPE_MEMBERS = ("scope_kind", "parent_scope_id")
-"""What a ledger's first entry says of its scope as `scope.json` does."""
 # Of a larger transaction the rest meet their records where all facts meet.
 _EVENTS_HERE_MAX = 4096
 
@@ -275,19 +276,6 @@ class Bodies:
         self._recorded_at = now
 
 
-CLOCK_BACKWARDS = "clock-backwards"
-
-
-def said_of_clock(now: str, before: str) -> str:
-    """The sentence about a time of record that is behind the one before it."""
-    return f"recorded at {now}, behind {before}"
-
-
-def actor_digest(actor: Any) -> str:
-    """By what two actors are compared."""
-    return sha256_hex(orjson.dumps(actor, option=orjson.OPT_SORT_KEYS))[:32]
-
-
 def _fault(value: dict[str, Any]) -> str:
     try:
         check("ledger-entry", value)
@@ -296,24 +284,5 @@ def _fault(value: dict[str, Any]) -> str:
     return "the entry is not as its schema says"
 
 
-def identifier_of(body: Mapping[str, Any]) -> str | None:
-    """What an event, or a result, is about. A promotion names its object and a relationship."""
-    found = body.get("object_id", body.get("relationship_id"))
-    return found if isinstance(found, str) else None
-
-
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
-
-
-def is_earlier(one: str, other: str) -> bool:
-    """Whether a timestamp names an earlier instant than another one; False where one of them is
-    none, as in the body of an entry that is open."""
-    # Writers spell times so that they order as text; what clients state may be spelled
-    # otherwise, and is compared as instants.
-    if len(one) == len(other) == 27 and one[-1] == other[-1] == "Z":
-        return one < other
-    try:
-        return instant(one) < instant(other)
-    except ValueError:
-        return False

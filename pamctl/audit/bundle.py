@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from pamctl.audit.bundle_kinds import ASK
-from pamctl.audit.comparison import compare_addresses, compare_names, compare_objects
+from pamctl.audit.comparison import compare_addresses, compare_objects
 from pamctl.audit.facts import ADDRESS, PART_LEDGER_BYTES, Facts
 from pamctl.audit.finding_kinds import VERDICT
 from pamctl.audit.findings import Finding, Findings
 from pamctl.audit.ledger import LedgerScan
+from pamctl.audit.names import compare_names
 from pamctl.audit.pins import Pin, Pins, PinWatch
 from pamctl.audit.reading import Line, parsed
 from pamctl.audit.versions import VersionReader

@@ -3,9 +3,7 @@
 1. The surroundings: `store.json`, folders, keys, and what is where it does not belong.
 2. Ledgers, version files and packs are proven to be orderly, by as many processes as are asked
    for: `orderly`. That is all for a store in which nothing is wrong.
-3. Where there is no proof, everything is read again. What is wrong with one thing by itself is
-   reported; what it says becomes facts on scratch files. Facts about the same address meet, then
-   those about the same id or object.
+3. Where there is no proof, everything is read again, by those who say what is wrong: `look`.
 4. Snapshots are held against ledgers in which nothing is wrong, and ledgers against pins.
 
 Whoever writes meanwhile is not waited for: where something is found and a ledger has grown,
@@ -21,21 +19,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pamctl.audit.comparison import compare_addresses, compare_names, compare_objects
 from pamctl.audit.custody import Custody, read_custody
 from pamctl.audit.disorder import Disorder
-from pamctl.audit.facts import PART_LEDGER_BYTES, Facts
+from pamctl.audit.facts import PART_LEDGER_BYTES
 from pamctl.audit.finding_kinds import VERDICT
 from pamctl.audit.findings import Findings
-from pamctl.audit.ledger import LedgerState, read_ledger
+from pamctl.audit.ledger_state import LedgerState
 from pamctl.audit.orderly import prove
-from pamctl.audit.pins import Pin, Pins, PinWatch
-from pamctl.audit.reading import is_locked, kind_of, parsed, shown, whole
-from pamctl.audit.signatures import SignatureCheck
+from pamctl.audit.pins import Pins, PinWatch
+from pamctl.audit.reading import is_locked, kind_of, parsed, whole
 from pamctl.audit.surroundings import ScopeFolder, Surroundings, UnknownVersion
-from pamctl.audit.units import size_of, units
-from pamctl.audit.vectors import VectorReader
-from pamctl.audit.versions import VersionReader
+from pamctl.audit.units import size_of
 from pamctl.audit.workers import Workers
 from pamctl.errors import ScopeNotFound, StoreNotFound
 from pamctl.store.layout import StoreLayout
@@ -158,8 +152,7 @@ class _Check:
         with self._workers:
             watches = self._prove(chosen, store_id)
             if watches is None:
-                watches = self._read(chosen, store_id)
-                self._compare(chosen)
+                watches = self._look(chosen, store_id)
             self._look_at_snapshots(chosen)
         self._scopes = chosen
         for scope in chosen:
@@ -207,7 +200,7 @@ class _Check:
             proven = prove(
                 self._layout,
                 scopes,
-                store_ids={s.folder: self._custody[s.folder].store_id or store_id for s in scopes},
+                store_ids=self._store_ids(scopes, store_id),
                 pins={scope.folder: self._pins.of(scope.scope_id) for scope in scopes},
                 scratch=scratch,
                 jobs=self._jobs,
@@ -221,49 +214,29 @@ class _Check:
         self._findings.merge(proven.findings)
         return proven.watches
 
-    def _read(self, scopes: Sequence[ScopeFolder], store_id: str | None) -> Mapping[str, PinWatch]:
-        """Read ledgers first, versions after: what an entry names was durable before it."""
-        ledgers = [
-            partial(
-                _read_one_ledger,
-                self._layout,
-                scope,
-                self._custody[scope.folder].store_id or store_id,
-                self._pins.of(scope.scope_id),
-                self._scratch,
-                self._parts,
-            )
-            for scope in scopes
-        ]
-        watches = {}
-        read = self._workers.run(ledgers)
-        for scope, (findings, (state, watch)) in zip(scopes, read, strict=True):
-            self._findings.merge(findings)
-            self._states[scope.folder] = state
-            watches[scope.folder] = watch
-        reading = [
-            partial(_read_versions, self._layout, scope, unit, self._scratch, self._parts)
-            for scope, unit in units(self._layout, scopes)
-        ]
-        self._take(reading)
-        return watches
+    def _look(self, scopes: Sequence[ScopeFolder], store_id: str | None) -> Mapping[str, PinWatch]:
+        """Say what is wrong with what could not be proven."""
+        from pamctl.audit.look import look
 
-    def _compare(self, scopes: Sequence[ScopeFolder]) -> None:
-        ids = {scope.folder: scope.scope_id for scope in scopes}
-        known: dict[str, Mapping[str, Any]] = {
-            "scopes": ids,
-            "folders": {scope_id: folder for folder, scope_id in ids.items()},
-            "complete": {folder: state.entries for folder, state in self._states.items()},
-            "brought": {folder: found.to_entry for folder, found in self._custody.items()},
-        }
-        numbers = range(self._parts)
-        self._take(
-            [
-                partial(_compare_addresses, self._scratch, part, self._parts, known)
-                for part in numbers
-            ]
+        found = look(
+            self._layout,
+            scopes,
+            store_ids=self._store_ids(scopes, store_id),
+            pins={scope.folder: self._pins.of(scope.scope_id) for scope in scopes},
+            brought={folder: one.to_entry for folder, one in self._custody.items()},
+            scratch=self._scratch,
+            parts=self._parts,
+            run=self._workers.run,
         )
-        self._take([partial(_compare_rest, self._scratch, part, ids) for part in numbers])
+        self._states.update(found.states)
+        self._findings.merge(found.findings)
+        return found.watches
+
+    def _store_ids(
+        self, scopes: Sequence[ScopeFolder], store_id: str | None
+    ) -> Mapping[str, str | None]:
+        """The store that the ledger of each folder began in, as far as anybody knows."""
+        return {scope.folder: self._custody[scope.folder].store_id or store_id for scope in scopes}
 
     def _look_at_snapshots(self, scopes: Sequence[ScopeFolder]) -> None:
         damaged = {scope_id for scope_id, id_ in self._findings.counts if id_ in VERDICT}
@@ -294,10 +267,6 @@ class _Check:
             self._findings.drop(scope.scope_id, _CONSEQUENCES)
         return "pinned" if pinned else "unpinned"
 
-    def _take(self, tasks: Sequence[Callable[[], tuple[Findings, Any]]]) -> None:
-        for findings, _ in self._workers.run(tasks):
-            self._findings.merge(findings)
-
     def _answer(self) -> dict[str, Any]:
         counts: dict[str, int] = {}
         for (_, id_), count in self._findings.counts.items():
@@ -323,67 +292,3 @@ class _Check:
 
 
 _BEYOND = ("ledger-tail-cut", "ledger-forked")
-
-
-def _read_one_ledger(
-    layout: StoreLayout,
-    scope: ScopeFolder,
-    store_id: str | None,
-    pins: tuple[Pin, ...],
-    scratch: Path,
-    parts: int,
-) -> tuple[Findings, tuple[LedgerState, PinWatch]]:
-    findings, watch = Findings(), PinWatch(pins)
-    path = scope.layout(layout).ledger
-    with Facts(scratch, parts) as facts:
-        state = read_ledger(
-            path,
-            shown(layout.root, path),
-            folder=scope.folder,
-            scope=scope.document,
-            store_id=store_id,
-            facts=facts,
-            pins=watch,
-            findings=findings,
-        )
-    return findings, (state, watch)
-
-
-def _read_versions(
-    layout: StoreLayout,
-    scope: ScopeFolder,
-    unit: Sequence[Path],
-    scratch: Path,
-    parts: int,
-) -> tuple[Findings, None]:
-    findings = Findings()
-    with Facts(scratch, parts) as facts:
-        signatures = SignatureCheck.of_store(layout)
-        reader = VersionReader(
-            layout.root, scope.folder, scope.scope_id, facts, findings, signatures
-        )
-        vectors = VectorReader(layout.root, scope.folder, scope.scope_id, facts, findings)
-        for path in unit:
-            if path.parent.name == "embeddings":
-                vectors.read(path)
-            elif path.suffix == ".jsonl":
-                reader.read_pack(path)
-            else:
-                reader.read_folder(path)
-    return findings, None
-
-
-def _compare_addresses(
-    scratch: Path, part: int, parts: int, known: Mapping[str, Mapping[str, Any]]
-) -> tuple[Findings, None]:
-    findings = Findings()
-    with Facts(scratch, parts) as facts:
-        compare_addresses(scratch, part, facts, findings, **known)
-    return findings, None
-
-
-def _compare_rest(scratch: Path, part: int, ids: Mapping[str, str]) -> tuple[Findings, None]:
-    findings = Findings()
-    compare_names(scratch, part, findings, scopes=ids)
-    compare_objects(scratch, part, findings, scopes=ids)
-    return findings, None

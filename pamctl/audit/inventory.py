@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pamctl.audit.excerpts import excerpt, short
-from pamctl.model.vocabulary import DIMENSIONS
+from pamctl.model.vocabulary import DIMENSIONS, IDENTIFIERS
 from pamctl.named_tuples import NamedTuple
 
 NAMED_MAX = 100
@@ -20,7 +20,6 @@ LATEST_MAX = 40
 ACTORS_MAX = 1000
 DAYS_MAX = 4000
 
-_IDENTIFIERS = ("relationship_id", "delegation_id", "object_id")
 _FAMILIES = {
     "relationship_id": "relationship",
     "delegation_id": "delegation",
@@ -148,7 +147,7 @@ class Inventory:
 
     def version(self, envelope: Mapping[str, Any]) -> None:
         """Take in a version, or what is left of one."""
-        member = next((name for name in _IDENTIFIERS if name in envelope), None)
+        member = next((name for name in IDENTIFIERS if name in envelope), None)
         if member is None:
             return
         identifier = short(envelope[member], 600)

@@ -14,36 +14,15 @@ from pamctl.audit.bodies import Bodies, Place
 from pamctl.audit.chain import BREAKS_MAX, Break, causes
 from pamctl.audit.facts import Facts
 from pamctl.audit.findings import Findings
+from pamctl.audit.ledger_state import CHAIN_START, LedgerState
 from pamctl.audit.pins import PinWatch
 from pamctl.audit.reading import Line, kind_of, lines, open_plain, parsed, repeats_member
 from pamctl.encoding.canonical import is_canonical
 from pamctl.encoding.digests import sha256_hex
-from pamctl.named_tuples import NamedTuple
 
-CHAIN_START = "0" * 64
 _MEMBERS = {"n", "tx", "i", "of", "kind", "prev", "body"}
 _MARKERS = (b"<<<<<<< ", b"||||||| ", b"=======", b">>>>>>> ")
 _BOM = b"\xef\xbb\xbf"
-
-
-class LedgerState(NamedTuple):
-    """What a ledger holds, up to its last complete transaction.
-
-    end: bytes up to there.
-    size: bytes that were read, to tell whether somebody wrote meanwhile.
-    holes: whether entries could not be read or are gone, so that what others say of them
-        cannot be held against the others.
-    snapshots: how many are sealed in it.
-    """
-
-    head: str
-    entries: int
-    events: int
-    versions: int
-    end: int
-    size: int
-    holes: bool
-    snapshots: int = 0
 
 
 def read_ledger(

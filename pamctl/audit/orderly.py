@@ -10,16 +10,16 @@ must never succeed for another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from pamctl.audit.comparison import DELETED, compare_names
 from pamctl.audit.disorder import disorder
 from pamctl.audit.facts import NAME, Facts
 from pamctl.audit.findings import Findings
-from pamctl.audit.ledger import LedgerState
+from pamctl.audit.ledger_state import LedgersRead, LedgerState
+from pamctl.audit.names import compare_names
 from pamctl.audit.orderly_ledger import OrderlyLedger
 from pamctl.audit.orderly_versions import OrderlyVersions
 from pamctl.audit.pins import Pin, PinWatch
@@ -40,22 +40,11 @@ from pamctl.audit.records import (
 )
 from pamctl.audit.signatures import SignatureCheck
 from pamctl.audit.surroundings import ScopeFolder
-from pamctl.audit.transitions import EARLIER_NOT_GIVEN, PROMOTION, illegal_step
+from pamctl.audit.transitions import DELETED, EARLIER_NOT_GIVEN, PROMOTION, illegal_step
 from pamctl.audit.units import size_of, units
-from pamctl.audit.vectors import VectorReader
+from pamctl.audit.workers import Run
 from pamctl.named_tuples import NamedTuple
 from pamctl.store.layout import StoreLayout
-
-Run = Callable[[Sequence[Callable[[], Any]]], Iterable[Any]]
-"""Works tasks off, by as many processes as there are, and gives their results in order."""
-
-
-class Orderly(NamedTuple):
-    """What a proof says of each scope, by its folder; the findings are notices."""
-
-    states: Mapping[str, LedgerState]
-    watches: Mapping[str, PinWatch]
-    findings: Findings
 
 
 class _Place(NamedTuple):
@@ -74,7 +63,7 @@ def prove(
     scratch: Path,
     jobs: int,
     run: Run,
-) -> Orderly:
+) -> LedgersRead:
     """Prove that nothing is wrong with the ledgers and the versions of `scopes`.
 
     store_ids: by folder, of the store that the ledger began in, None where nobody knows. pins:
@@ -111,7 +100,7 @@ def prove(
     for _ in run([partial(_meet, place.scratch, part) for part in range(place.parts)]):
         pass
     _require_descriptors(place.scratch, {scope.folder: scope.scope_id for scope in scopes})
-    return Orderly(states, watches, findings)
+    return LedgersRead(states, watches, findings)
 
 
 def _read_ledger(
@@ -147,10 +136,11 @@ def _read_unit(
             SignatureCheck.of_store(layout),
         )
         sink = _VectorRecords(written, descriptors)
-        vectors = VectorReader(layout.root, scope.folder, scope.scope_id, sink, findings)
         for path in unit:
             if path.parent.name == "embeddings":
-                vectors.read(path)
+                from pamctl.audit.vectors import VectorReader
+
+                VectorReader(layout.root, scope.folder, scope.scope_id, sink, findings).read(path)
             elif path.suffix == ".jsonl":
                 versions.read_pack(path)
             else:

@@ -15,7 +15,8 @@ from zlib import crc32
 
 import orjson
 
-from pamctl.audit.bodies import (
+from pamctl.audit.disorder import disorder, is_simple, lines_by_chunk, link, object_in
+from pamctl.audit.entry_terms import (
     CLOCK_BACKWARDS,
     COMMITTING_EVENTS,
     EVENTS_THAT_MAY_COMMIT,
@@ -24,10 +25,9 @@ from pamctl.audit.bodies import (
     is_earlier,
     said_of_clock,
 )
-from pamctl.audit.disorder import disorder, is_simple, lines_by_chunk, link, object_in
 from pamctl.audit.facts import NAME, Facts
 from pamctl.audit.findings import Findings
-from pamctl.audit.ledger import CHAIN_START, LedgerState
+from pamctl.audit.ledger_state import CHAIN_START, LedgerState
 from pamctl.audit.pins import PinWatch
 from pamctl.audit.reading import open_plain
 from pamctl.audit.records import COMMITTED, ERASURE, ONCE, PROMOTED, Records

@@ -16,13 +16,12 @@ from pamctl.audit.facts import NAME, Facts
 from pamctl.audit.reading import kind_of, open_plain, shown, whole
 from pamctl.audit.records import END, PRESENT, STUB, VERSION_ID, Records
 from pamctl.audit.signatures import SignatureCheck
-from pamctl.audit.versions import IDENTIFIERS
 from pamctl.encoding.canonical import is_canonical, is_plain
 from pamctl.encoding.digests import is_sha256_digest, sha256_digest
 from pamctl.errors import InvalidObject
 from pamctl.limits import DOCUMENT_BYTES_MAX
 from pamctl.model.documents import is_valid
-from pamctl.model.vocabulary import DIMENSIONS
+from pamctl.model.vocabulary import DIMENSIONS, IDENTIFIERS
 from pamctl.store.layout import pack_name
 
 _SORTED = orjson.OPT_SORT_KEYS

@@ -20,7 +20,7 @@ from typing import Any
 
 import orjson
 
-from pamctl.audit.bodies import identifier_of
+from pamctl.audit.entry_terms import identifier_of
 from pamctl.audit.findings import Findings
 from pamctl.audit.reading import lines, open_plain, parsed, shown
 from pamctl.encoding.canonical import canonical

@@ -54,6 +54,9 @@ _BY_OVERRIDE: dict[tuple[str, str], str] = {
     ("validation", "rejected"): "unverified",
 }
 
+DELETED = 1
+"""Place of availability among the four states (model.vocabulary.DIMENSIONS)."""
+
 PROMOTION = "promotion"
 """Stands for the condition of a step that a promotion in the same transaction explains: working
 memory is superseded by what was made of it (PAMSPEC §10.10)."""

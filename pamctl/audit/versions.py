@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from pamctl.audit.bodies import actor_digest
+from pamctl.audit.entry_terms import actor_digest
 from pamctl.audit.facts import ADDRESS, NAME, Facts
 from pamctl.audit.findings import Findings
 from pamctl.audit.reading import kind_of, lines, open_plain, parsed, shown, whole
@@ -17,9 +17,8 @@ from pamctl.encoding.canonical import is_canonical
 from pamctl.encoding.digests import is_sha256_digest, sha256_digest
 from pamctl.limits import DOCUMENT_BYTES_MAX
 from pamctl.model.documents import is_valid
+from pamctl.model.vocabulary import IDENTIFIERS
 from pamctl.store.layout import pack_name
-
-IDENTIFIERS = ("relationship_id", "delegation_id", "object_id")
 
 
 class VersionReader:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 SCHEMAS = ("event", "version-file", "ledger-entry", "ledger-entry#/$defs/idempotency_body")
 """What nearly every line is held to."""
 
+Run = Callable[[Sequence[Callable[[], Any]]], Iterable[Any]]
+"""Works tasks off, by as many processes as there are, and gives their results in order."""
+
 _COLLECT_SELDOM = 100_000
 
 

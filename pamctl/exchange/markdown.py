@@ -18,6 +18,7 @@ import orjson
 
 from pamctl.encoding.visible_text import visible
 from pamctl.model.bundles import Item
+from pamctl.model.vocabulary import IDENTIFIERS
 
 # Behind the first word of a line these mean something, and the addresses that readers of
 # Markdown make links of by themselves.
@@ -25,7 +26,6 @@ _SPECIAL = re.compile(
     r"[\\`*{}\[\]<>&~|!$@#]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|:(?=//)|(?<=www)\.", re.IGNORECASE
 )
 _FENCE = re.compile("`{3,}")
-_IDENTIFIERS = ("relationship_id", "delegation_id", "object_id")
 _STATES = ("lifecycle_state", "availability_state", "retention_state", "validation_state")
 _TIMES = ("observed_at", "asserted_at", "valid_from", "valid_until")
 _COPY_BYTES = 1 << 20
@@ -80,7 +80,7 @@ class _Scope:
 
     def _version(self, value: Mapping[str, Any], *, withheld: bool) -> None:
         envelope = value["envelope"]
-        member = next(name for name in _IDENTIFIERS if name in envelope)
+        member = next(name for name in IDENTIFIERS if name in envelope)
         text = _thing(envelope, envelope[member], withheld=withheld).encode()
         self._versions.write(text)
         self._places[member, envelope[member]] = (self._end, len(text))

@@ -27,6 +27,7 @@ import orjson
 
 from pamctl.encoding.canonical import canonical
 from pamctl.model.bundles import Item
+from pamctl.model.vocabulary import IDENTIFIERS
 
 _SECTIONS = (
     "entity",
@@ -46,7 +47,6 @@ _STANDARD_PREFIXES = {
     "ref": "urn:pam:reference:",
 }
 _AGENT_TYPES = {"human": "prov:Person", "organization": "prov:Organization"}
-_IDENTIFIERS = ("relationship_id", "delegation_id", "object_id")
 _STATED = (
     "object_type",
     "relationship_type",
@@ -155,7 +155,7 @@ class _Document:
 
     def _version(self, value: Mapping[str, Any], *, withheld: bool) -> None:
         envelope = value["envelope"]
-        member = next(name for name in _IDENTIFIERS if name in envelope)
+        member = next(name for name in IDENTIFIERS if name in envelope)
         identifier, version = envelope[member], self._own(envelope["version_id"])
         facts = {f"pam:{name}": envelope[name] for name in _STATED if name in envelope}
         facts["prov:type"] = _name(f"pam:{member.removesuffix('_id')}_version")

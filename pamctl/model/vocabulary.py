@@ -118,6 +118,9 @@ EntryKind = Literal[
     "merge",
 ]
 
+IDENTIFIERS = ("object_id", "relationship_id", "delegation_id")
+"""The member that names what an envelope is a version of; each has one of them."""
+
 LIFECYCLE_STATES: tuple[LifecycleState, ...] = get_args(LifecycleState)
 AVAILABILITY_STATES: tuple[AvailabilityState, ...] = get_args(AvailabilityState)
 RETENTION_STATES: tuple[RetentionState, ...] = get_args(RetentionState)

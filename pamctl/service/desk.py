@@ -11,6 +11,7 @@ from pamctl.encoding.base64url import encode
 from pamctl.encoding.canonical import canonical
 from pamctl.errors import InvalidObject, ObjectDeleted, ObjectNotFound, VersionConflict
 from pamctl.limits import CONTENT_BYTES_MAX
+from pamctl.model.vocabulary import IDENTIFIERS
 from pamctl.named_tuples import NamedTuple
 from pamctl.rules.authorization import DEFAULT_POLICY_BASIS
 from pamctl.service.envelopes import evaluated, signed
@@ -21,9 +22,6 @@ from pamctl.store.versions import SALT_BYTES
 
 if TYPE_CHECKING:
     from pamctl.crypto.keys import PrivateKey
-
-IDENTIFIERS = ("object_id", "relationship_id", "delegation_id")
-"""The member that names what an envelope is a version of, by its family."""
 
 
 def identifying(envelope: Mapping[str, Any]) -> str:

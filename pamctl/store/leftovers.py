@@ -11,13 +11,13 @@ from typing import Any
 from pamctl.encoding.canonical import canonical
 from pamctl.encoding.digests import sha256, sha256_hex
 from pamctl.errors import InvalidObject
+from pamctl.model.vocabulary import IDENTIFIERS
 from pamctl.store import files
 from pamctl.store.layout import ScopeLayout, pack_name
 from pamctl.store.packs import parsed_version
 from pamctl.store.versions import version_files
 
 _CONTENT = b'"canonical_content":'
-_IDENTIFIERS = ("object_id", "relationship_id", "delegation_id")
 
 
 class Addresses:
@@ -172,4 +172,4 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _names(envelope: Mapping[str, Any]) -> set[str]:
-    return {envelope[name] for name in _IDENTIFIERS if isinstance(envelope.get(name), str)}
+    return {envelope[name] for name in IDENTIFIERS if isinstance(envelope.get(name), str)}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pamctl.audit import check, facts, orderly
+from pamctl.audit import check, facts, look, orderly
 from pamctl.audit.disorder import Disorder
 from pamctl.audit.facts import ADDRESS, Facts, gathered
 from pamctl.audit.findings import Findings
@@ -200,7 +200,7 @@ def test_a_healthy_store_is_proven_to_be_so(
         ("event", {**Patient(root).event(), "recorded_at": "2020-01-01T00:00:00Z"})
     )
     with monkeypatch.context() as patched:
-        patched.setattr(check, "_read_one_ledger", not_needed)
+        patched.setattr(look, "look", not_needed)
         proven = checked("proven")
         patched.setattr(check, "_PARALLEL_LEDGER_BYTES", 0)
         patched.setattr(orderly, "PART_LEDGER_BYTES", 1000)
