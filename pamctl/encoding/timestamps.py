@@ -11,7 +11,12 @@ from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
 
 # What services write, this one among them; `instant` is on the path of every version.
-_PLAIN_UTC = re.compile(r"\d{4}-\d{2}-\d{2}T(?:[01]\d|2[0-3]):\d{2}:[0-5]\d(?:\.\d+)?Z\Z", re.ASCII)
+# Its group is a day that not every month has, or a year that is none.
+_PLAIN_UTC = re.compile(
+    r"(?:(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(\d{4}-\d{2}-\d{2}))"
+    r"T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?Z\Z",
+    re.ASCII,
+)
 _EPOCH = datetime(1970, 1, 1)
 
 
@@ -24,11 +29,13 @@ def instant(text: str) -> str:
     Raises ValueError for anything but an RFC 3339 timestamp with an offset; its message goes
     behind "… is".
     """
-    if _PLAIN_UTC.match(text) is not None:
-        try:
-            datetime.fromisoformat(text[:19])
-        except ValueError as cause:
-            raise _no_time(cause) from cause
+    plain = _PLAIN_UTC.match(text)
+    if plain is not None:
+        if plain[1] is not None:
+            try:
+                datetime.fromisoformat(plain[1])
+            except ValueError as cause:
+                raise _no_time(cause) from cause
         return text[:19] if len(text) == 20 else text[:-1].rstrip("0").rstrip(".")
     match = _rfc3339().match(text)
     if match is None:

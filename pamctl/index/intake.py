@@ -96,6 +96,10 @@ class Intake:
         """How often text was taken away."""
         return len(self.withdrawals) + len(self.erasures)
 
+    def rows(self) -> int:
+        """How many rows there are of what a ledger has most of, or many of at once."""
+        return len(self.versions) + len(self.events) + len(self.moves)
+
     def drop_rows(self) -> None:
         """Forget the rows, which were inserted, and keep what is to be done to rows."""
         for rows in (

@@ -11,12 +11,15 @@ from pamctl.index.schema import SCHEMA_VERSION, VERSION_COLUMNS
 from pamctl.named_tuples import NamedTuple
 from pamctl.store.records import Position
 
+_TAKEN_IN = [name for name in VERSION_COLUMNS if name != "until"]
+# To call nullif() would take twice as long.
 _INSERT_VERSION = "INSERT INTO version ({}) VALUES ({})".format(
-    ", ".join(f'"{name}"' for name in VERSION_COLUMNS if name != "until"),
+    ", ".join(f'"{name}"' for name in _TAKEN_IN),
     ", ".join(
-        f"nullif(?, {MISSING})" if declared in ("INTEGER", "TEXT", "BLOB") else "?"
-        for name, declared in VERSION_COLUMNS.items()
-        if name != "until"
+        f"CASE ?{place} WHEN {MISSING} THEN NULL ELSE ?{place} END"
+        if VERSION_COLUMNS[name] in ("INTEGER", "TEXT", "BLOB")
+        else f"?{place}"
+        for place, name in enumerate(_TAKEN_IN, 1)
     ),
 )
 _INSERT_EVENT = f"INSERT INTO event VALUES (?, ?, ?, nullif(?, {MISSING}), ?, ?, ?)"
