@@ -9,8 +9,8 @@ validator's to judge. `docs/decisions/first-documents.md`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable, Container, Mapping
+from functools import cache, partial
 from math import isfinite
 from typing import Any
 
@@ -36,6 +36,9 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 }
 
 
+_Check = Callable[[Any], bool]
+
+
 class _Unsure(Exception):
     """The validator has to judge."""
 
@@ -49,8 +52,9 @@ class Certainty:
 
     def __init__(self, schema: Callable[[str], Any], urn: str) -> None:
         self._schema = schema
-        self._parts: dict[tuple[str, str], Any] = {}
         self._urn = urn
+        self._parts: dict[tuple[str, str], Any] = {}
+        self._checks: dict[int, tuple[Any, list[_Check]]] = {}
 
     def is_valid(self, name: str, value: Any) -> bool:
         """Whether `value` is certainly a document of that name. False says nothing."""
@@ -64,7 +68,7 @@ class Certainty:
     def _part(self, base: str, fragment: str) -> Any:
         part = self._parts.get((base, fragment))
         if part is None:
-            part = self._schema(base)
+            part = self._schema(base) if not fragment else self._part(base, "")
             for member in fragment.split("/")[1:]:
                 part = part[member]
             self._parts[base, fragment] = part
@@ -74,64 +78,81 @@ class Certainty:
         """Whether a part of the schema `base` holds. Raises _Unsure."""
         if isinstance(schema, bool):
             return schema
+        # By what it is and not by what it says; kept with it, so that it is nothing else later.
+        known = self._checks.get(id(schema))
+        if known is None:
+            known = self._checks[id(schema)] = schema, self._checks_of(schema, base)
+        for holds in known[1]:
+            if not holds(value):
+                break
+        else:
+            return True
+        return False
+
+    def _checks_of(self, schema: Mapping[str, Any], base: str) -> list[_Check]:
+        """What a part of a schema asks, one keyword after the other."""
+        checks: list[_Check] = []
         for keyword, asked in schema.items():
             if keyword in _SAYS_NOTHING or keyword in ("then", "else"):
                 continue
-            check = _SIMPLE.get(keyword)
-            if check is not None:
-                if not check(asked, value):
-                    return False
-            elif not self._applies(keyword, asked, schema, base, value):
-                return False
-        return True
+            simple = _SIMPLE.get(keyword)
+            if simple is None:
+                checks.append(self._applying(keyword, asked, schema, base))
+            else:
+                checks.append(partial(simple, asked))
+        return checks
 
-    def _applies(
-        self, keyword: str, asked: Any, schema: Mapping[str, Any], base: str, value: Any
-    ) -> bool:
+    def _applying(self, keyword: str, asked: Any, schema: Mapping[str, Any], base: str) -> _Check:
         """Whether a keyword holds that is made of other schemas."""
         match keyword:
-            case "$ref":
-                if not asked.startswith((self._urn, "#")):
-                    raise _Unsure
+            case "$ref" if asked.startswith((self._urn, "#")):
                 target, _, fragment = asked.removeprefix(self._urn).partition("#")
-                base = target or base
-                return self._holds(self._part(base, fragment), base, value)
+                return partial(self._holds, self._part(target or base, fragment), target or base)
             case "properties":
-                if type(value) is dict:
-                    for name, member in value.items():
-                        if name in asked and not self._holds(asked[name], base, member):
-                            return False
-                return True
-            case "additionalProperties":
-                if type(value) is not dict:
-                    return True
-                if "patternProperties" in schema:
-                    raise _Unsure
-                known = schema.get("properties", ())
-                others = (member for name, member in value.items() if name not in known)
-                return all(self._holds(asked, base, member) for member in others)
+                return partial(self._members, asked, base)
+            case "additionalProperties" if "patternProperties" not in schema:
+                return partial(self._others, asked, schema.get("properties", ()), base)
             case "propertyNames":
-                return type(value) is not dict or all(
-                    self._holds(asked, base, name) for name in value
-                )
-            case "items":
-                if "prefixItems" in schema:
-                    raise _Unsure
-                return type(value) is not list or all(
-                    self._holds(asked, base, item) for item in value
-                )
+                return partial(self._each, dict, asked, base)
+            case "items" if "prefixItems" not in schema:
+                return partial(self._each, list, asked, base)
             case "if":
-                branch = "then" if self._holds(asked, base, value) else "else"
-                return self._holds(schema.get(branch, True), base, value)
+                branches = schema.get("then", True), schema.get("else", True)
+                return partial(self._branch, asked, *branches, base)
             case "not":
-                return not self._holds(asked, base, value)
+                return lambda value: not self._holds(asked, base, value)
             case "allOf":
-                return all(self._holds(one, base, value) for one in asked)
+                return lambda value: all(self._holds(one, base, value) for one in asked)
             case "anyOf":
-                return any(self._holds(one, base, value) for one in asked)
+                return lambda value: any(self._holds(one, base, value) for one in asked)
             case "oneOf":
-                return sum(self._holds(one, base, value) for one in asked) == 1
-        raise _Unsure
+                return lambda value: sum(self._holds(one, base, value) for one in asked) == 1
+        return _unsure
+
+    def _members(self, asked: Mapping[str, Any], base: str, value: Any) -> bool:
+        if type(value) is dict:
+            for name, member in value.items():
+                if name in asked and not self._holds(asked[name], base, member):
+                    return False
+        return True
+
+    def _others(self, asked: Any, known: Container[str], base: str, value: Any) -> bool:
+        if type(value) is dict:
+            for name, member in value.items():
+                if name not in known and not self._holds(asked, base, member):
+                    return False
+        return True
+
+    def _each(self, kind: Any, asked: Any, base: str, value: Any) -> bool:
+        return type(value) is not kind or all(self._holds(asked, base, item) for item in value)
+
+    def _branch(self, asked: Any, then: Any, otherwise: Any, base: str, value: Any) -> bool:
+        branch = then if self._holds(asked, base, value) else otherwise
+        return self._holds(branch, base, value)
+
+
+def _unsure(_: Any) -> bool:
+    raise _Unsure
 
 
 def _require_plain(value: Any) -> None:
