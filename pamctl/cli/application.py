@@ -1,7 +1,5 @@
 """The command group: finds a command by its name, imports it, runs it, reports failure."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches

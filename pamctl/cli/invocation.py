@@ -11,15 +11,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pamctl.cli.guest import as_guest
-from pamctl.cli.passphrases import unlocking
 from pamctl.cli.paths import as_path, path_text
 from pamctl.cli.settings import FORMATS, SETTINGS, user_file, user_settings
 from pamctl.cli.terminal import output
 from pamctl.encoding.identifiers import new_identifier
 from pamctl.errors import InvalidRequest, StoreNotFound
 from pamctl.limits import IDEMPOTENCY_KEY_CHARS_MAX
-from pamctl.service.operations import CHANGES
 
 if TYPE_CHECKING:
     from pamctl.service.store import Store
@@ -27,8 +24,8 @@ if TYPE_CHECKING:
 EVALUATION_VARIABLE = "PAM_EVALUATION"
 """Tells a program that it runs in an evaluation, and in which: `pamctl evaluate` sets it."""
 
-_KEYED = frozenset((*CHANGES, "close_subscription"))
-"""Operations that take an idempotency key."""
+_KEYED_TOO = "close_subscription"
+"""The operation that takes an idempotency key besides those of `operations.CHANGES`."""
 
 _PLAIN_BYTES = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 
@@ -136,6 +133,7 @@ class Invocation:
         """The store, opened once."""
         if self._store is None:
             import pamctl
+            from pamctl.cli.passphrases import unlocking
 
             self._store = pamctl.open_store(self.store_path)
             self._store.signers.unlock = unlocking(self.environment)
@@ -219,7 +217,11 @@ class Invocation:
     def perform(self, operation: str, arguments: dict[str, Any]) -> Any:
         """Carries out an operation of the service on the store, under the key of the request
         that the flags give or ask for."""
-        if operation in _KEYED:
+        # Those that check a store perform nothing, and need none of these.
+        from pamctl.cli.guest import as_guest
+        from pamctl.service.operations import CHANGES
+
+        if operation in CHANGES or operation == _KEYED_TOO:
             arguments = self._keyed(operation, arguments)
         arguments = as_guest(self, operation, arguments)
         return self.store.perform(operation, arguments)

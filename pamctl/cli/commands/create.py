@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from pamctl.cli import input as given
-from pamctl.cli import options, writing
+from pamctl.cli import parameters, writing
 from pamctl.cli.invocation import Invocation
 from pamctl.cli.terminal import presentation
 from pamctl.cli.verbs import application, verb
@@ -49,21 +49,21 @@ def create(
             "--type", metavar="TYPE", help="claim, decision, observation ...", show_default=False
         ),
     ],
-    content: options.Content = None,
-    content_file: options.ContentFile = None,
+    content: parameters.Content = None,
+    content_file: parameters.ContentFile = None,
     object_id: Annotated[
         str | None,
         typer.Option("--id", metavar="ID", help="Its identifier; default: a new mem: identifier."),
     ] = None,
-    lifecycle: options.Lifecycle = None,
-    availability: options.Availability = None,
-    retention: options.Retention = None,
-    validation: options.Validation = None,
-    schema_id: options.SchemaId = None,
+    lifecycle: parameters.Lifecycle = None,
+    availability: parameters.Availability = None,
+    retention: parameters.Retention = None,
+    validation: parameters.Validation = None,
+    schema_id: parameters.SchemaId = None,
     expect_absent: Annotated[
         bool, typer.Option("--expect-absent", help="Fail where the identifier was used before.")
     ] = False,
-    quality_file: options.QualityFile = None,
+    quality_file: parameters.QualityFile = None,
     sign: Annotated[
         str | None,
         typer.Option(

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pamctl.cli import options, writing
+from pamctl.cli import options, parameters, writing
 from pamctl.cli.invocation import Invocation
 from pamctl.cli.terminal import presentation
 from pamctl.cli.terminal.presentation import Column
@@ -73,7 +73,7 @@ def grant(
             show_default=False,
         ),
     ],
-    policy_basis: options.PolicyBasis,
+    policy_basis: parameters.PolicyBasis,
     not_before: Annotated[
         str | None,
         typer.Option(
@@ -239,8 +239,8 @@ def list_delegations(
     effective: Annotated[
         bool, typer.Option("--effective", help="In force at this moment.")
     ] = False,
-    limit: options.Limit = None,
-    cursor: options.Cursor = None,
+    limit: parameters.Limit = None,
+    cursor: parameters.Cursor = None,
 ) -> None:
     """List delegations, and what became of them.
 

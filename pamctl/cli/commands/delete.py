@@ -1,6 +1,6 @@
 """`pamctl delete`: the last version of a memory, a tombstone."""
 
-from pamctl.cli import erasing, options, writing
+from pamctl.cli import erasing, parameters, writing
 from pamctl.cli.invocation import Invocation
 from pamctl.cli.terminal import presentation
 from pamctl.cli.verbs import application, verb
@@ -18,9 +18,9 @@ pamctl delete mem:tea --expect ver:2 --policy-basis 'asked by its subject' --era
 )
 def delete(
     call: Invocation,
-    object_id: options.ObjectArgument,
-    expect: options.Expect,
-    policy_basis: options.PolicyBasis,
+    object_id: parameters.ObjectArgument,
+    expect: parameters.Expect,
+    policy_basis: parameters.PolicyBasis,
     erase: erasing.Erase = False,
     yes: erasing.Yes = False,
 ) -> None:

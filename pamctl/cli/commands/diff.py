@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from pamctl.cli import options
+from pamctl.cli import options, parameters
 from pamctl.cli.invocation import Invocation
 from pamctl.cli.terminal import differences, output
 from pamctl.cli.terminal.ink import Ink
@@ -34,7 +34,7 @@ pamctl diff mem:tea ver:1 ver:2 --exit-code""",
 )
 def diff(
     call: Invocation,
-    object_id: options.ObjectArgument,
+    object_id: parameters.ObjectArgument,
     first: Annotated[
         str | None,
         typer.Argument(metavar="[VERSION]", help="The older one, by its identifier or its number."),
@@ -42,7 +42,7 @@ def diff(
     second: Annotated[
         str | None, typer.Argument(metavar="[VERSION]", help="The newer one; default: the newest.")
     ] = None,
-    snapshot: options.Snapshot = None,
+    snapshot: parameters.Snapshot = None,
     exit_code: Annotated[
         bool, typer.Option("--exit-code", help="End with status 11 where anything is different.")
     ] = False,

@@ -6,7 +6,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from pamctl.cli import input as given
-from pamctl.cli import options, writing
+from pamctl.cli import options, parameters, writing
 from pamctl.cli.invocation import Invocation
 from pamctl.cli.once import once
 from pamctl.cli.terminal import presentation
@@ -184,8 +184,8 @@ def export(
         str,
         typer.Option("--space", metavar="ID", help="The Embedding Space.", show_default=False),
     ],
-    limit: options.Limit = None,
-    cursor: options.Cursor = None,
+    limit: parameters.Limit = None,
+    cursor: parameters.Cursor = None,
 ) -> None:
     """Print the vectors of a space.
 

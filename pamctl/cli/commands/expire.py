@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from pamctl.cli import options, writing
+from pamctl.cli import parameters, writing
 from pamctl.cli.invocation import Invocation
 from pamctl.cli.once import once, refuse_key
 from pamctl.cli.terminal import presentation
@@ -26,7 +26,7 @@ def expire(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what is due, and change nothing.")
     ] = False,
-    limit: options.Limit = None,
+    limit: parameters.Limit = None,
 ) -> None:
     """Expire what retention rules say is due.
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pamctl.cli import options, verifying
+from pamctl.cli import options, parameters, verifying
 from pamctl.cli.invocation import Invocation
 from pamctl.cli.terminal import presentation, timeline
 from pamctl.cli.verbs import application, verb
@@ -28,12 +28,12 @@ app = application()
 )
 def history(
     call: Invocation,
-    object_id: options.ObjectArgument,
+    object_id: parameters.ObjectArgument,
     versions: Annotated[
         bool, typer.Option("--versions", help="Its versions, which is the default.")
     ] = False,
     events: Annotated[bool, typer.Option("--events", help="Its events.")] = False,
-    event_class: options.EventClasses = None,
+    event_class: parameters.EventClasses = None,
     first: Annotated[
         int | None,
         options.sequence_option("--from", "N", "From that version number, or event sequence."),
@@ -41,13 +41,13 @@ def history(
     last: Annotated[
         int | None, options.sequence_option("--to", "N", "Up to that one, itself included.")
     ] = None,
-    snapshot: options.Snapshot = None,
+    snapshot: parameters.Snapshot = None,
     diff: Annotated[
         bool, typer.Option("--diff", help="What each version changed, as 'diff' shows it.")
     ] = False,
     verify: verifying.Verify = False,
-    limit: options.Limit = None,
-    cursor: options.Cursor = None,
+    limit: parameters.Limit = None,
+    cursor: parameters.Cursor = None,
 ) -> None:
     """Show what became of a memory.
 

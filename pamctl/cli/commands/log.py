@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from pamctl.cli import options
+from pamctl.cli import options, parameters
 from pamctl.cli.following import follow_log
 from pamctl.cli.invocation import Invocation
 from pamctl.cli.terminal import presentation, timeline
@@ -26,13 +26,13 @@ def log(
     after: Annotated[
         int | None, options.sequence_option("--after", "N", "Events behind that sequence.")
     ] = None,
-    event_class: options.EventClasses = None,
+    event_class: parameters.EventClasses = None,
     object_id: Annotated[
         str | None, typer.Option("--object", metavar="ID", help="Events of that memory.")
     ] = None,
-    snapshot: options.Snapshot = None,
-    limit: options.Limit = None,
-    cursor: options.Cursor = None,
+    snapshot: parameters.Snapshot = None,
+    limit: parameters.Limit = None,
+    cursor: parameters.Cursor = None,
     follow: Annotated[
         bool,
         typer.Option(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pamctl.cli import input as given
-from pamctl.cli import options, passphrases, writing
+from pamctl.cli import parameters, passphrases, writing
 from pamctl.cli import project_options as asked
 from pamctl.cli.invocation import Invocation
 from pamctl.cli.once import once, refuse_key
@@ -62,10 +62,10 @@ def project(
     adapter_id: asked.AdapterId = None,
     explain: asked.Explain = False,
     object_type: asked.ObjectTypes = None,
-    lifecycle: options.Lifecycles = None,
-    validation: options.Validations = None,
-    availability: options.Availabilities = None,
-    retention: options.Retentions = None,
+    lifecycle: parameters.Lifecycles = None,
+    validation: parameters.Validations = None,
+    availability: parameters.Availabilities = None,
+    retention: parameters.Retentions = None,
     any_state: asked.AnyState = False,
     text: asked.Text = None,
     actor_is: asked.WrittenBy = None,

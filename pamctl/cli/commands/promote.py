@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from pamctl.cli import input as given
-from pamctl.cli import options, writing
+from pamctl.cli import parameters, writing
 from pamctl.cli.invocation import Invocation
 from pamctl.cli.terminal import presentation
 from pamctl.cli.verbs import application, verb
@@ -41,24 +41,24 @@ def promote(
             metavar="OBJECT", help="Identifier of the working memory.", show_default=False
         ),
     ],
-    expect: options.Expect,
+    expect: parameters.Expect,
     object_type: Annotated[
         str,
         typer.Option(
             "--type", metavar="TYPE", help="claim, decision, task ...", show_default=False
         ),
     ],
-    content: options.Content = None,
-    content_file: options.ContentFile = None,
+    content: parameters.Content = None,
+    content_file: parameters.ContentFile = None,
     new_id: Annotated[
         str | None,
         typer.Option(
             "--id", metavar="ID", help="Identifier of the new memory; default: a new one."
         ),
     ] = None,
-    lifecycle: options.Lifecycle = None,
-    validation: options.Validation = None,
-    schema_id: options.SchemaId = None,
+    lifecycle: parameters.Lifecycle = None,
+    validation: parameters.Validation = None,
+    schema_id: parameters.SchemaId = None,
     policy_basis: Annotated[
         str | None,
         typer.Option(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pamctl.cli import input as given
-from pamctl.cli import options, similarity
+from pamctl.cli import options, parameters, similarity
 from pamctl.cli import query_options as asked
 from pamctl.cli.invocation import Invocation
 from pamctl.cli.terminal import explaining, presentation
@@ -37,10 +37,10 @@ pamctl query --confidence 0.8 - --evidence urn:letter --any-state""",
 def query(
     call: Invocation,
     object_type: asked.Types = None,
-    lifecycle: options.Lifecycles = None,
-    validation: options.Validations = None,
-    availability: options.Availabilities = None,
-    retention: options.Retentions = None,
+    lifecycle: parameters.Lifecycles = None,
+    validation: parameters.Validations = None,
+    availability: parameters.Availabilities = None,
+    retention: parameters.Retentions = None,
     any_state: asked.AnyState = False,
     text: asked.Text = None,
     space: similarity.Space = None,
@@ -73,10 +73,10 @@ def query(
     relationships: asked.Relationships = False,
     between: asked.Between = None,
     as_of: asked.AsOf = None,
-    snapshot: options.Snapshot = None,
+    snapshot: parameters.Snapshot = None,
     order_by: asked.Orders = None,
-    limit: options.Limit = None,
-    cursor: options.Cursor = None,
+    limit: parameters.Limit = None,
+    cursor: parameters.Cursor = None,
     count: asked.Count = False,
     explain: asked.Explain = False,
     snippets: asked.Snippets = False,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from pamctl.cli import options, verifying
+from pamctl.cli import options, parameters, verifying
 from pamctl.cli.invocation import Invocation
 from pamctl.cli.terminal import output, presentation
 from pamctl.cli.verbs import application, verb
@@ -36,7 +36,7 @@ app = application()
 )
 def read(
     call: Invocation,
-    object_id: options.ObjectArgument,
+    object_id: parameters.ObjectArgument,
     version: Annotated[
         str | None, typer.Option("--version", metavar="VERSION", help="That version of it.")
     ] = None,
@@ -44,7 +44,7 @@ def read(
         int | None,
         options.sequence_option("--at", "SEQUENCE", "As it was at that ledger sequence."),
     ] = None,
-    snapshot: options.Snapshot = None,
+    snapshot: parameters.Snapshot = None,
     field: Annotated[
         str | None,
         typer.Option(

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from pamctl.cli import erasing, options, writing
+from pamctl.cli import erasing, parameters, writing
 from pamctl.cli.invocation import Invocation
 from pamctl.cli.terminal import presentation
 from pamctl.cli.verbs import application, verb
@@ -22,9 +22,9 @@ pamctl redact mem:tea --expect ver:1 --policy-basis 'not needed' --path /guest/p
 )
 def redact(
     call: Invocation,
-    object_id: options.ObjectArgument,
-    expect: options.Expect,
-    policy_basis: options.PolicyBasis,
+    object_id: parameters.ObjectArgument,
+    expect: parameters.Expect,
+    policy_basis: parameters.PolicyBasis,
     path: Annotated[
         list[str] | None,
         typer.Option(

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from pamctl.cli import input as given
-from pamctl.cli import options, writing
+from pamctl.cli import options, parameters, writing
 from pamctl.cli.invocation import Invocation
 from pamctl.cli.terminal import presentation
 from pamctl.cli.verbs import application, verb
@@ -79,17 +79,17 @@ def relate(
         str | None,
         typer.Option("--content", metavar="JSON", help="Its attributes; - is standard input."),
     ] = None,
-    content_file: options.ContentFile = None,
+    content_file: parameters.ContentFile = None,
     policy_basis: Annotated[
         str | None,
         typer.Option(
             "--policy-basis", metavar="TEXT", help="Why policy allows it, with --target-scope."
         ),
     ] = None,
-    lifecycle: options.Lifecycle = None,
-    availability: options.Availability = None,
-    retention: options.Retention = None,
-    validation: options.Validation = None,
+    lifecycle: parameters.Lifecycle = None,
+    availability: parameters.Availability = None,
+    retention: parameters.Retention = None,
+    validation: parameters.Validation = None,
 ) -> None:
     """Relate a memory to another.
 

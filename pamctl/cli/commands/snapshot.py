@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pamctl.cli import options, writing
+from pamctl.cli import options, parameters, writing
 from pamctl.cli.invocation import Invocation
 from pamctl.cli.terminal import presentation
 from pamctl.cli.terminal.presentation import Column, moment
@@ -149,7 +149,7 @@ def create(
     name="list",
 )
 def list_snapshots(
-    call: Invocation, limit: options.Limit = None, cursor: options.Cursor = None
+    call: Invocation, limit: parameters.Limit = None, cursor: parameters.Cursor = None
 ) -> None:
     """List the snapshots of a scope.
 
@@ -199,8 +199,8 @@ def diff(
     exit_code: Annotated[
         bool, typer.Option("--exit-code", help="End with status 11 where they differ.")
     ] = False,
-    limit: options.Limit = None,
-    cursor: options.Cursor = None,
+    limit: parameters.Limit = None,
+    cursor: parameters.Cursor = None,
 ) -> None:
     """Show how two snapshots differ.
 

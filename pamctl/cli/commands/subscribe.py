@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from pamctl.cli import input as given
-from pamctl.cli import options, writing
+from pamctl.cli import options, parameters, writing
 from pamctl.cli.following import acknowledge, follow_subscription, request_on, stated
 from pamctl.cli.invocation import Invocation
 from pamctl.cli.once import once
@@ -144,7 +144,7 @@ pamctl subscribe open --after end --predicate '{"/payload/to": "disputed"}'""",
 )
 def open_subscription(
     call: Invocation,
-    event_class: options.EventClasses = None,
+    event_class: parameters.EventClasses = None,
     object_type: ObjectType = None,
     object_id: ObjectId = None,
     predicate: Predicate = None,
@@ -199,7 +199,7 @@ def open_subscription(
 def poll(
     call: Invocation,
     subscription_id: SubscriptionArgument,
-    limit: options.Limit = None,
+    limit: parameters.Limit = None,
     after: Annotated[
         int | None,
         options.sequence_option(

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from pamctl.cli import options, writing
+from pamctl.cli import options, parameters, writing
 from pamctl.cli.invocation import Invocation
 from pamctl.cli.terminal import presentation
 from pamctl.cli.verbs import application, verb
@@ -38,7 +38,7 @@ app = application()
 )
 def transition(
     call: Invocation,
-    object_id: options.ObjectArgument,
+    object_id: parameters.ObjectArgument,
     dimension: Annotated[
         str,
         typer.Argument(
@@ -48,8 +48,8 @@ def transition(
         ),
     ],
     state: Annotated[str, typer.Argument(metavar="STATE", help="The state to change to.")],
-    expect: options.Expect,
-    policy_basis: options.PolicyBasis,
+    expect: parameters.Expect,
+    policy_basis: parameters.PolicyBasis,
     override: Annotated[
         str | None,
         typer.Option("--override", metavar="RULE", help="The policy's rule that permits it."),

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from pamctl.cli import input as given
-from pamctl.cli import options, writing
+from pamctl.cli import parameters, writing
 from pamctl.cli.invocation import Invocation
 from pamctl.cli.terminal import presentation
 from pamctl.cli.verbs import application, verb
@@ -23,10 +23,10 @@ pamctl update mem:tea --expect ver:1 --patch '[{"op": "remove", "path": "/note"}
 )
 def update(
     call: Invocation,
-    object_id: options.ObjectArgument,
-    expect: options.Expect,
-    content: options.Content = None,
-    content_file: options.ContentFile = None,
+    object_id: parameters.ObjectArgument,
+    expect: parameters.Expect,
+    content: parameters.Content = None,
+    content_file: parameters.ContentFile = None,
     patch: Annotated[
         str | None,
         typer.Option("--patch", metavar="JSON-PATCH", help="RFC 6902; - is standard input."),
@@ -42,8 +42,8 @@ def update(
         str | None,
         typer.Option("--merge-patch-file", metavar="FILE", help="A file that holds one."),
     ] = None,
-    schema_id: options.SchemaId = None,
-    quality_file: options.QualityFile = None,
+    schema_id: parameters.SchemaId = None,
+    quality_file: parameters.QualityFile = None,
 ) -> None:
     """Write a new version of a memory.
 
