@@ -64,7 +64,8 @@ def _close_all_but(kept: tuple[int, ...]) -> None:
         if standard not in kept:
             os.dup2(nowhere, standard)
     after = _STANDARD
-    for descriptor in sorted(kept):
+    # To os.closerange a range that ends at 0 may be one without an end.
+    for descriptor in sorted(one for one in kept if one >= _STANDARD):
         os.closerange(after, descriptor)
-        after = max(after, descriptor + 1)
+        after = descriptor + 1
     os.closerange(after, os.sysconf("SC_OPEN_MAX"))

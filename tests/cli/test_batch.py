@@ -217,6 +217,18 @@ def test_nothing_in_is_nothing_out(in_store: Program) -> None:
     assert "No such file" in missing.error["message"]
 
 
+def test_a_long_batch_may_come_from_a_file_that_standard_input_is(in_store: Program) -> None:
+    """As `pamctl batch < requests.jsonl`: the copy that reads ahead reads it there."""
+    count = 2 * GROUP_OPERATIONS_MAX + 1
+    file = in_store.folder / "requests.jsonl"
+    file.write_bytes(lines_of([create(f"cup {number}") for number in range(count)]))
+    with open(file, "rb") as requests:
+        done = in_store("batch", "--quiet", stdin=requests.fileno())
+    assert (done.status, done.stderr) == (0, b"")
+    numbers = [json.loads(line)["line"] for line in done.stdout.splitlines()]
+    assert numbers == list(range(1, count + 1))
+
+
 _PEAK = (
     "import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL,"
     " check=True); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"

@@ -58,6 +58,26 @@ def test_a_copy_keeps_what_it_is_told_to_keep_and_nothing_else(tmp_path: Path) -
     os.close(other)
 
 
+def test_a_copy_keeps_a_standard_stream_and_what_came_later() -> None:
+    heard, saying = wide_pipe()
+    reading, writing = os.pipe()
+    os.write(writing, b"input")
+    os.close(writing)
+    before = os.dup(0)
+    os.dup2(reading, 0)
+    try:
+        copy = begin_copy(lambda: os.write(saying, os.read(0, 5)) and None, keeping=(saying, 0))
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
+        os.close(reading)
+        os.close(saying)
+    assert copy is not None
+    with open(heard, "rb") as told:
+        assert told.read() == b"input"
+    await_end(copy)
+
+
 def test_a_process_with_a_second_thread_is_not_copied() -> None:
     waiting = threading.Event()
     thread = threading.Thread(target=waiting.wait)
