@@ -129,7 +129,10 @@ class _Batch:
 
     def _answer(self, group: Group, questions: list[Question], results: list[bytes]) -> None:
         """Stages the operations of a group; the first that fails may be the last."""
-        for question in questions:
+        questions.reverse()
+        while questions:
+            # What was answered is let go of, so that what it took serves the next one.
+            question = questions.pop()
             outcome, written = self._outcome(group, question)
             results.append(answer_line(outcome, envelope=written))
             if self.error is not None and not self._terms.continue_on_error:
