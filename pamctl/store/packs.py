@@ -71,7 +71,8 @@ def pack_lines(layout: ScopeLayout, name: str, start: int = 0) -> Iterator[tuple
     """
     path, offset, wanted = layout.pack_file(name), start, _READ_BYTES
     while data := _read(path, offset, wanted):
-        *lines, rest = data.split(b"\n")
+        lines = data.split(b"\n")
+        rest = lines.pop()
         if not lines and len(data) == wanted and wanted <= DOCUMENT_BYTES_MAX:
             wanted = DOCUMENT_BYTES_MAX + 1
             continue
@@ -102,7 +103,8 @@ def _stored(data: bytes, name: str, offset: int) -> StoredVersion:
     envelope, erased = parsed_version(data)
     if erased is None:
         address = f"sha256:{sha256(data).hexdigest()}"
-        return StoredVersion(address, envelope, name, offset, len(data))
+        # Past its constructor, which is written in Python and takes as long again.
+        return tuple.__new__(StoredVersion, (address, envelope, name, offset, len(data), False))
     return StoredVersion(erased, envelope, name, offset, len(data), True)
 
 
