@@ -44,8 +44,6 @@ class VersionRow(NamedTuple):
     since: int
     until: int | None
     is_erased: int
-    schema_id: str | None
-    actor_id: str | None
     digest: bytes
     pack_digest: bytes | None
     offset: int
@@ -122,8 +120,6 @@ ROW_SQL = ", ".join(
         "since",
         "until",
         "erased",
-        "schema_id",
-        "actor_id",
         "address",
         "pack",
         "offset",
