@@ -128,7 +128,8 @@ class _Batch:
         return Question(number, request, arguments)
 
     def _answer(self, group: Group, questions: list[Question], results: list[bytes]) -> None:
-        """Stages the operations of a group; the first that fails may be the last."""
+        """Stages the operations of a group, which it takes from the list; the first that fails
+        may be the last."""
         questions.reverse()
         while questions:
             # What was answered is let go of, so that what it took serves the next one.

@@ -99,8 +99,9 @@ class Intake:
         return len(self.withdrawals) + len(self.erasures)
 
     def rows(self) -> int:
-        """How many rows there are of what a ledger has most of, or many of at once."""
-        return len(self.versions) + len(self.events) + len(self.moves)
+        """How many rows there are of what a ledger may have any number of."""
+        kinds = self.versions, self.events, self.keys, self.others, self.moves
+        return sum([len(rows) for rows in kinds])
 
     def drop_rows(self) -> None:
         """Forget the rows, which were inserted, and keep what is to be done to rows."""

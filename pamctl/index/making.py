@@ -28,7 +28,7 @@ from pamctl.store.records import START, Commit, Transaction, portions
 # Few enough that what was read is still in the processor's cache when it is taken apart and
 # let go of: with a thousand, all of it took a sixth longer.
 _ENTRIES_AT_ONCE = 64
-_ROWS_AT_ONCE = 512
+_ROWS_AT_ONCE = 1024
 # More than this of either makes no difference.
 _CACHE_KIB = 16 * 1024
 _WORDS_BYTES = 8 * 1024 * 1024

@@ -12,8 +12,11 @@ import pytest
 
 import pamctl
 from pamctl.cli.commands import index
+from pamctl.index import making
+from pamctl.index.intake import Intake
+from pamctl.index.scope_index import ScopeIndex
 from pamctl.service import open_scope
-from tests.hand_made_ledger import table_rows
+from tests.hand_made_ledger import HandMadeLedger, table_rows
 
 HUMAN = {"actor_id": "actor:local:tester", "actor_kind": "human"}
 SCOPES = ("workspace:a", "workspace:b")
@@ -76,3 +79,29 @@ def test_an_index_that_is_gone_is_made_at_once(
             actor=HUMAN,
         )
         assert scope.index.counts() == {"objects": 3, "versions": 4, "events": 4}
+
+
+@pytest.mark.parametrize("kind", ["keys", "others"])
+def test_rows_are_put_in_as_they_come_whatever_they_are(
+    monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """A ledger may hold any number of refusals that are on record, or of what is no event."""
+    monkeypatch.setattr(making, "_ENTRIES_AT_ONCE", 4)
+    monkeypatch.setattr(making, "_ROWS_AT_ONCE", 8)
+    held: list[int] = []
+    insert = making.insert_rows
+
+    def insert_rows(database: Any, intake: Intake, *texts: Any) -> tuple[int, int, int]:
+        held.append(len(getattr(intake, kind)))
+        return insert(database, intake, *texts)
+
+    monkeypatch.setattr(making, "insert_rows", insert_rows)
+    ledger = HandMadeLedger()
+    for number in range(40):
+        if kind == "keys":
+            ledger.entry("idempotency", {"key": f"key {number}"})
+        else:
+            ledger.entry("checkpoint", {})
+    ScopeIndex.made_of(ledger.transactions).close()
+    assert sum(held) == 40
+    assert max(held) <= 12
